@@ -1,0 +1,24 @@
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: run test
+
+run: .venv/.project
+	@status=0; $(BIN)/capgate check catalogue || status=$$?; \
+	[ $$status -le 1 ] || exit $$status
+
+test: .venv/.tox
+	$(BIN)/tox run
+
+.venv/.project: setup.cfg pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+.venv/.tox: tox.ini | $(BIN)/python
+	$(BIN)/python -m pip install --quiet 'tox>=4.20'
+	@touch $@
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo 'capgate needs Python 3.11 or later, and $(PYTHON) is not that: run make PYTHON=/path/to/python3.11' >&2; exit 1; }
+	$(PYTHON) -m venv .venv

@@ -1,0 +1,1 @@
+"""The command ``capgate``: one module a command."""

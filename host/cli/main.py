@@ -1,0 +1,74 @@
+"""The command line: finds the command, and turns whatever ends it into an exit code."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Final
+
+import click
+
+from capgate import __version__
+from capgate.host.cli.exits import Exit
+from capgate.host.cli.output import OutputClosed, OutputError
+
+__all__ = ["cli", "main"]
+
+#: Each command: the module that defines it as `command`. It is imported when the command is called.
+_COMMANDS: Final = {"check": "capgate.host.cli.check"}
+#: How much of a defect's message is shown, in code points.
+_LONGEST: Final = 500
+
+
+class _Commands(click.Group):
+    """A group that imports a command when it is needed, so that no command pays for the others."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        module = _COMMANDS.get(cmd_name)
+        command: click.Command | None = import_module(module).command if module else None
+        return command
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="capgate", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Decides whether an extension may run, and says exactly why."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line and returns its exit code; see `Exit`.
+
+    Args:
+        arguments: what follows the program's name; None takes those of the process.
+    """
+    try:
+        code = cli.main(arguments, prog_name="capgate", standalone_mode=False)
+    except (click.Abort, KeyboardInterrupt):
+        return Exit.INTERRUPTED
+    except click.ClickException as error:
+        error.show()
+        return Exit.USAGE
+    except OutputError as error:
+        _say(str(error))
+        return Exit.USAGE
+    except OutputClosed:
+        return Exit.OUTPUT_CLOSED
+    except Exception as error:  # noqa: BLE001  # a defect must never look like a verdict: Python itself would exit with 1
+        if os.environ.get("CAPGATE_DEBUG") == "1":
+            import traceback
+
+            click.echo("".join(traceback.format_exception(error)), err=True, nl=False)
+        what = f"{type(error).__name__}: {error}"[:_LONGEST]
+        _say(f"internal error: {what} (please report this; CAPGATE_DEBUG=1 shows the traceback)")
+        return Exit.INTERNAL
+    return int(code or 0)
+
+
+def _say(message: str) -> None:
+    from capgate.policy.text import escape
+
+    click.echo(f"capgate: {escape(message)}", err=True)

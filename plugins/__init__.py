@@ -1,0 +1,1 @@
+"""What exists: capabilities, primitives, placements, operators and facts, all declared through hooks."""

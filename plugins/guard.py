@@ -1,0 +1,171 @@
+"""Calls code of plugins so that whatever it does, the caller goes on.
+
+Each call runs in a thread of its own with a deadline, because a thread that hangs can be left behind
+and one that waits cannot be helped. What the code raises, `SystemExit` and `KeyboardInterrupt` among
+it, becomes a `Fault`; a real Ctrl-C reaches the waiting thread as ever. What it prints goes to stderr.
+
+This keeps faults of plugins apart; it does not confine them. Plugins are Python code with all rights.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any, Final, TextIO, TypeVar, cast
+
+from capgate.plugins.errors import Fault
+
+__all__ = ["DEADLINE", "Caller"]
+
+#: Seconds that a call may take unless the config says otherwise.
+DEADLINE: Final = 5.0
+
+T = TypeVar("T")
+
+
+class Caller:
+    """Calls the code of one plugin.
+
+    A plugin that has overrun its deadline is not called again before that call has come back, so a
+    hanging plugin costs one thread and one deadline, not one for each decision.
+    """
+
+    __slots__ = ("_deadline", "_overrun")
+
+    def __init__(self, deadline: float = DEADLINE):
+        self._deadline = deadline
+        self._overrun: list[_Job] = []
+
+    def call(self, function: Callable[[], T]) -> T:
+        """What `function` returns.
+
+        Raises:
+            Fault: it raised, or took longer than the deadline, or an earlier call still does.
+        """
+        if self._overrun:
+            self._overrun = [job for job in self._overrun if not job.finished]
+        if self._overrun:
+            raise Fault("plugin-hung", "is still busy with an earlier call that overran its deadline")
+        job = _Job(function)
+        _run(job)
+        if not job.done.acquire(timeout=self._deadline):
+            self._overrun.append(job)
+            raise Fault("plugin-hung", f"did not return within {self._deadline:g} seconds")
+        if job.fault is not None:
+            raise Fault("plugin-raised", f"raised {job.fault}")
+        return cast(T, job.result)
+
+
+class _Job:
+    """One call, its outcome, and a lock that is free once there is one."""
+
+    __slots__ = ("done", "fault", "finished", "function", "result")
+
+    def __init__(self, function: Callable[[], Any]):
+        self.function = function
+        self.result: Any = None
+        self.fault: str | None = None
+        self.finished = False
+        self.done = threading.Lock()
+        self.done.acquire()
+
+    def run(self) -> None:
+        try:
+            self.result = self.function()
+        except BaseException as error:  # noqa: BLE001 - the end of the thread, where nobody else is told
+            self.fault = _described(error)
+        self.finished = True
+
+
+class _Worker(threading.Thread):
+    """A thread that runs one job after another. It never keeps the process alive."""
+
+    def __init__(self) -> None:
+        super().__init__(name="capgate-plugin", daemon=True)
+        self._job: _Job | None = None
+        self._wake = threading.Lock()
+        self._wake.acquire()
+        self.start()
+
+    def take(self, job: _Job) -> None:
+        self._job = job
+        self._wake.release()
+
+    def run(self) -> None:
+        _diverted.here = True
+        while True:
+            self._wake.acquire()
+            job, self._job = self._job, None
+            if job is not None:
+                _Diversion.begin()
+                job.run()
+                _Diversion.end()
+                # Idle before the caller hears of it, so that its next call finds this thread.
+                _idle.append((os.getpid(), self))
+                job.done.release()
+
+
+#: Workers that wait for a job, with their process: threads do not survive a fork.
+_idle: Final[list[tuple[int, _Worker]]] = []
+_diverted: Final = threading.local()
+
+
+def _run(job: _Job) -> None:
+    while True:
+        try:
+            process, worker = _idle.pop()
+        except IndexError:
+            worker = _Worker()
+            break
+        if process == os.getpid():
+            break
+    worker.take(job)
+
+
+def _described(error: BaseException) -> str:
+    """The type and the text of `error`; its text comes from plugin code, which may fail in turn."""
+    try:
+        text = str(error)
+    except BaseException:  # noqa: BLE001 - plugin code again
+        text = "its text cannot be read"
+    text = "".join(sign if sign.isprintable() else "?" for sign in " ".join(text.split())[:200])
+    kind = type(error).__name__
+    return f"{kind}: {text}{_place(error)}" if text else f"{kind}{_place(error)}"
+
+
+def _place(error: BaseException) -> str:
+    """Where `error` was raised, to help the author of the plugin."""
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    return f" ({os.path.basename(last.tb_frame.f_code.co_filename)}, line {last.tb_lineno})" if last else ""
+
+
+class _Diversion:
+    """Stands in for ``sys.stdout`` while plugin code runs; other threads notice nothing."""
+
+    _running = 0
+    _lock = threading.Lock()
+
+    def __init__(self, stdout: TextIO):
+        self._stdout = stdout
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys.stderr if getattr(_diverted, "here", False) else self._stdout, name)
+
+    @classmethod
+    def begin(cls) -> None:
+        with cls._lock:
+            cls._running += 1
+            if not isinstance(sys.stdout, cls):
+                sys.stdout = cast(TextIO, cls(sys.stdout))
+
+    @classmethod
+    def end(cls) -> None:
+        with cls._lock:
+            cls._running -= 1
+            stdout: object = sys.stdout
+            if not cls._running and isinstance(stdout, cls):
+                sys.stdout = stdout._stdout

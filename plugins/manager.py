@@ -1,0 +1,172 @@
+"""Loads plugins: calls their hooks, checks what they return, and makes one frozen picture of it all.
+
+A plugin that is wrong in any way stops the start, with every problem of every plugin in one error.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+
+from capgate.plugins import builtin
+from capgate.plugins.assembly import assemble
+from capgate.plugins.errors import Origin, PluginError
+from capgate.plugins.hooks import VERSION, Gathered, Source, gather
+from capgate.policy.catalog import Catalog
+from capgate.policy.errors import CapgateError, PolicyInvalid
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from capgate.plugins.config import Config
+
+__all__ = ["CONFIG_FILE", "Listing", "LoadedPlugins", "SpeaksJson", "load"]
+
+#: Read from the current folder, unless the environment variable ``CAPGATE_CONFIG`` names another file.
+CONFIG_FILE: Final = "capgate.yaml"
+
+#: Problems that may only follow from a hook that failed; they are left out where one did.
+_CONSEQUENCES: Final = frozenset({"plugin-unknown-capability", "plugin-unknown-placement"})
+
+
+class SpeaksJson(Protocol):
+    """A verdict, as far as plugins are concerned."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The verdict as JSON data of its own."""
+
+
+class Listing(NamedTuple):
+    """One plugin in a list for people.
+
+    Attributes:
+        origin: name, version, distribution and kind.
+        location: file that the plugin was loaded from; empty where there is none.
+        hooks: names of the hooks it implements.
+        adds: kind of thing (``primitives``, …) to the names that it defines; only the kinds it has.
+    """
+
+    origin: Origin
+    location: str
+    hooks: tuple[str, ...]
+    adds: Mapping[str, tuple[str, ...]]
+
+    def to_json(self) -> dict[str, Any]:
+        """The entry as JSON data."""
+        return {
+            "name": self.origin.name,
+            "version": self.origin.version,
+            "distribution": self.origin.distribution,
+            "kind": self.origin.kind,
+            "location": self.location,
+            "hooks": list(self.hooks),
+            "adds": {kind: list(names) for kind, names in self.adds.items()},
+        }
+
+
+class LoadedPlugins(NamedTuple):
+    """All plugins, called and checked.
+
+    Attributes:
+        catalog: what they declare.
+        rule_folders: (plugin name, folder) of the rules they ship, by plugin name.
+        decided: tells every plugin that listens of a verdict, and returns what went wrong with
+            those that failed; it raises nothing. None where no plugin listens.
+        listing: one entry a plugin, built-in ones first.
+    """
+
+    catalog: Catalog
+    rule_folders: tuple[tuple[str, Path], ...]
+    decided: Callable[[SpeaksJson], tuple[PluginError, ...]] | None
+    listing: tuple[Listing, ...]
+
+
+def load(
+    plugins: Sequence[object] = (), *, config: Config | None = None, deadline: float | None = None
+) -> LoadedPlugins:
+    """Loads the built-in plugins, those that the config names, and `plugins`.
+
+    Args:
+        plugins: modules or objects with functions marked ``@hookimpl``. One is known by its
+            attribute ``name`` or ``__name__``; ``version`` and ``requires_capgate`` are optional.
+        config: which installed plugins to use. By default it is read from the file that the
+            environment variable ``CAPGATE_CONFIG`` names, else from ``capgate.yaml`` in the current
+            folder, else it is empty. `Config()` is a config that names none.
+        deadline: seconds that one call of a plugin in `plugins` may take; 5 by default.
+
+    Raises:
+        PolicyInvalid: the config or some plugin cannot be used; `problems` has an error for each mistake.
+    """
+    if config is None:
+        config = _found_config()
+    problems: list[PluginError] = []
+    sources = [Source(Origin("capgate", VERSION, "capgate", "built-in"), builtin.MODULES)]
+    if plugins:
+        from capgate.plugins.given import given_sources
+
+        sources += given_sources(plugins, deadline, problems)
+    if config and config.plugins:
+        from capgate.plugins.loading import configured_sources
+
+        sources += configured_sources(config, problems)
+    sources = _apart(sources, problems)
+    gathered = [gather(source, problems) for source in sources]
+    catalog, contradictions = assemble(one.contribution for one in gathered)
+    problems += [one for one in contradictions if not problems or one.id not in _CONSEQUENCES]
+    if problems:
+        raise PolicyInvalid(sorted(problems, key=_place))
+    return LoadedPlugins(
+        catalog=catalog,
+        rule_folders=_rule_folders(gathered),
+        decided=_decided(gathered),
+        listing=tuple(_listing(one) for one in gathered),
+    )
+
+
+def _found_config() -> Config | None:
+    path = os.environ.get("CAPGATE_CONFIG") or CONFIG_FILE
+    if path == CONFIG_FILE and not os.path.lexists(path):
+        return None
+    from capgate.plugins.config import read_config
+
+    return read_config(path)
+
+
+def _apart(sources: list[Source], problems: list[PluginError]) -> list[Source]:
+    """Those of `sources` that share their name with no other, by name, built-in ones first."""
+    count = Counter(source.origin.name for source in sources)
+    for source in sources:
+        if count[source.origin.name] > 1:
+            problems.append(PluginError("plugin-twice", "another plugin has the same name", origin=source.origin))
+    alone = [source for source in sources if count[source.origin.name] == 1]
+    return sorted(alone, key=lambda source: (source.origin.kind != "built-in", source.origin.name))
+
+
+def _place(problem: CapgateError) -> tuple[str, int, int, str]:
+    span = problem.span
+    return (span.file, span.line or 0, span.column or 0, str(problem)) if span else ("", 0, 0, str(problem))
+
+
+def _listing(one: Gathered) -> Listing:
+    source = one.source
+    return Listing(source.origin, source.location, one.hooks, one.contribution.adds())
+
+
+def _rule_folders(gathered: Sequence[Gathered]) -> tuple[tuple[str, Path], ...]:
+    folders = [(one.source.origin.name, path) for one in gathered for path in one.contribution.rules]
+    if not folders:
+        return ()
+    from pathlib import Path
+
+    return tuple((name, Path(path)) for name, path in folders)
+
+
+def _decided(gathered: Sequence[Gathered]) -> Callable[[SpeaksJson], tuple[PluginError, ...]] | None:
+    listening = [one for one in gathered if one.listeners]
+    if not listening:
+        return None
+    from capgate.plugins.listeners import tell
+
+    return lambda verdict: tell(listening, verdict.to_json)

@@ -1,0 +1,1 @@
+"""The built-in placements, one module each; every module is a plugin through the same hooks as any other."""

@@ -1,0 +1,1 @@
+"""The decision: rules over facts. Pure; it imports neither plugins nor the host."""

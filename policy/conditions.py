@@ -1,0 +1,225 @@
+"""The condition language: from the data of a rule file to a tree.
+
+Everything that can be wrong with a condition is found here, with its place in the file. The tree
+says nothing about how it is evaluated; `operators` and `compiler` do.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from capgate.policy.catalog import OperatorTerms
+from capgate.policy.documents import Document
+from capgate.policy.operators import BUILT_IN, TYPES, operand_problem
+from capgate.policy.paths import Path
+from capgate.policy.patterns import Pattern, PatternRefused, compile_pattern
+from capgate.policy.rule_errors import Problems, RuleError, did_you_mean
+from capgate.policy.vocabulary import Reference, Term, UnknownPath, Vocabulary
+
+__all__ = ["AllOf", "AnyOf", "Check", "Condition", "Each", "Fact", "Not", "Reader", "Test"]
+
+_SEGMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_COMBINATORS = ("all", "any", "none", "not")
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """An operand that is read from the facts: ``{fact: path}``."""
+
+    reference: Reference
+
+
+@dataclass(frozen=True, slots=True)
+class Each:
+    """The operand of ``each``: what every element has to meet."""
+
+    checks: tuple[Check, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One operator with its operand.
+
+    Attributes:
+        operator: its name.
+        operand: a literal, a `Fact`, an `Each`, or for ``matches`` a `Pattern`.
+        at: where it stands in the rule file.
+        added: the terms of an operator that a plugin adds.
+    """
+
+    operator: str
+    operand: Any
+    at: Path
+    added: OperatorTerms | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """One path with the operators it has to meet, all of them."""
+
+    reference: Reference
+    checks: tuple[Check, ...]
+    at: Path
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """Holds when every part holds."""
+
+    parts: tuple[Condition, ...]
+    at: Path
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """Holds when some part holds."""
+
+    parts: tuple[Condition, ...]
+    at: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """Holds when its part does not."""
+
+    part: Condition
+    at: Path
+
+
+Condition: TypeAlias = "AllOf | AnyOf | Not | Test"
+
+
+class Reader:
+    """Reads the conditions and paths of one rule file, gathering every problem.
+
+    Args:
+        document: the rule file.
+        vocabulary: the paths that exist.
+        operators: the operators that plugins add.
+        problems: where mistakes go.
+    """
+
+    def __init__(
+        self,
+        document: Document,
+        vocabulary: Vocabulary,
+        operators: Mapping[str, OperatorTerms],
+        problems: Problems,
+    ):
+        self._document = document
+        self._vocabulary = vocabulary
+        self._operators = operators
+        self._problems = problems
+
+    def condition(self, data: Any, at: Path, loops: Mapping[str, Term]) -> Condition | None:
+        """Reads one condition; None, with the problem noted, where it cannot be understood."""
+        if not isinstance(data, dict) or len(data) != 1:
+            self._refuse(
+                "condition-form",
+                f"a condition is a map with one key, a path or one of {', '.join(_COMBINATORS)}; "
+                + (f"this has {len(data)} keys" if isinstance(data, dict) else "this is no map"),
+                at,
+            )
+            return None
+        ((key, inner),) = data.items()
+        there = (*at, key)
+        if key == "not":
+            part = self.condition(inner, there, loops)
+            return Not(part, at) if part else None
+        if key in _COMBINATORS:
+            return self._combinator(key, inner, at, loops)
+        reference = self.path(key, there, loops, key=True)
+        checks = self._checks(inner, there, loops)
+        return Test(reference, checks, at) if reference and checks else None
+
+    def path(self, text: str, at: Path, loops: Mapping[str, Term], *, key: bool = False) -> Reference | None:
+        """Resolves a path; None, with the problem noted, where nothing knows it."""
+        if not all(_SEGMENT.fullmatch(word) for word in text.split(".")):
+            self._refuse("path-syntax", f"{text!r} is no path: names joined by dots", at, key=key)
+            return None
+        try:
+            return self._vocabulary.resolve(text, loops)
+        except UnknownPath as unknown:
+            hint = did_you_mean(unknown.word, unknown.known)
+            if not unknown.word:
+                message = f"{text!r} has no value of its own"
+            elif unknown.prefix:
+                message = f"{text!r}: {unknown.prefix!r} has no {unknown.word!r}"
+            else:
+                message = f"{text!r}: nothing is called {unknown.word!r}"
+            self._refuse("path-unknown", message, at, hint=hint, key=key)
+            return None
+
+    def _combinator(self, key: str, inner: Any, at: Path, loops: Mapping[str, Term]) -> Condition | None:
+        there = (*at, key)
+        if not isinstance(inner, list) or not inner:
+            what = "an empty list decides nothing" if inner == [] else "this is no list"
+            self._refuse("condition-list", f"{key!r} takes a list of conditions; {what}", there)
+            return None
+        read = [self.condition(part, (*there, number), loops) for number, part in enumerate(inner)]
+        parts = tuple(part for part in read if part)
+        if len(parts) < len(inner):
+            return None
+        if key == "all":
+            return AllOf(parts, at)
+        some = AnyOf(parts, at)
+        return some if key == "any" else Not(some, at)
+
+    def _checks(self, data: Any, at: Path, loops: Mapping[str, Term]) -> tuple[Check, ...]:
+        """The operators under a path or under ``each``; empty where some cannot be understood."""
+        if not isinstance(data, dict) or not data:
+            self._refuse("operators-missing", "a path is followed by a map of operators, such as {equals: 1}", at)
+            return ()
+        checks = [self._check(name, operand, (*at, name), loops) for name, operand in data.items()]
+        return tuple(check for check in checks if check) if all(checks) else ()
+
+    def _check(self, name: str, operand: Any, at: Path, loops: Mapping[str, Term]) -> Check | None:
+        added = self._operators.get(name)
+        if added is not None:
+            problem = added.accepts(operand)
+            if problem:
+                self._refuse("operand-unfit", f"{name!r}: {problem}", at)
+                return None
+            return Check(name, operand, at, added)
+        if name not in BUILT_IN:
+            known = (*BUILT_IN, *self._operators)
+            hint = did_you_mean(name, known)
+            self._refuse("operator-unknown", f"no operator is called {name!r}", at, hint=hint, key=True)
+            return None
+        if name == "each":
+            checks = self._checks(operand, at, loops)
+            return Check(name, Each(checks), at) if checks else None
+        if isinstance(operand, dict) and "fact" in operand:
+            return self._fact(name, operand, at, loops)
+        problem = operand_problem(name, operand)
+        if problem:
+            hint = did_you_mean(operand, TYPES) if name == "type" and isinstance(operand, str) else None
+            self._refuse("operand-unfit", f"{name!r}: {problem}", at, hint=hint)
+            return None
+        if name == "matches":
+            return self._pattern(operand, at)
+        return Check(name, operand, at)
+
+    def _fact(self, name: str, operand: dict[str, Any], at: Path, loops: Mapping[str, Term]) -> Check | None:
+        if len(operand) != 1 or not isinstance(operand["fact"], str):
+            self._refuse("operand-fact", f"{name!r}: a fact operand is {{fact: some.path}} and nothing else", at)
+            return None
+        if not BUILT_IN[name].takes_facts:
+            self._refuse("operand-fact", f"{name!r} takes a literal, not a fact", at)
+            return None
+        reference = self.path(operand["fact"], (*at, "fact"), loops)
+        return Check(name, Fact(reference), at) if reference else None
+
+    def _pattern(self, text: str, at: Path) -> Check | None:
+        try:
+            pattern: Pattern = compile_pattern(text)
+        except PatternRefused as refused:
+            self._refuse("pattern-unfit", f"the pattern {text!r} {refused}", at)
+            return None
+        return Check("matches", pattern, at)
+
+    def _refuse(self, id: str, message: str, at: Path, *, hint: str | None = None, key: bool = False) -> None:
+        self._problems.add(RuleError(id, message, hint=hint, span=self._document.span(at, key=key)))

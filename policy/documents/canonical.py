@@ -1,0 +1,93 @@
+"""Canonical JSON (RFC 8785) and the digests taken over it."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, Final
+
+from capgate.policy.documents.errors import DocumentError
+from capgate.policy.documents.numbers import MAX_INTEGER
+from capgate.policy.paths import ROOT, Path, format_path
+
+__all__ = ["MAX_DEPTH", "canonical", "digest"]
+
+#: The deepest nesting of lists and objects that is written; the root is level 1.
+MAX_DEPTH: Final = 128
+
+
+def canonical(value: Any) -> bytes:
+    """Writes `value` as canonical JSON: sorted keys, no white space, one spelling a number.
+
+    Taken are dict with string keys, list, str, int within 2^53, finite float, bool and None: the
+    types that `load_json` makes, and no others. A tuple or a subclass is refused, since it would
+    come back as something else.
+
+    Raises:
+        DocumentError: not-canonical, naming the path of what cannot be written; a value that holds
+            itself, or lists and objects nested over 128 levels, included.
+    """
+    # Imported late: a mere check writes nothing canonical.
+    import rfc8785
+
+    try:
+        return rfc8785.dumps(_plain(value, ROOT))
+    except RecursionError:
+        raise DocumentError("not-canonical", "the value nests too deep to be written from here") from None
+
+
+def digest(value: Any) -> str:
+    """The SHA-256 of `value` written as canonical JSON, as ``sha256:`` and 64 hex digits.
+
+    Raises:
+        DocumentError: not-canonical, as for `canonical`.
+    """
+    return "sha256:" + hashlib.sha256(canonical(value)).hexdigest()
+
+
+def _plain(value: Any, path: Path) -> Any:
+    """A copy of `value` that the library writes without an error of its own."""
+    kind = type(value)
+    if kind is dict or kind is list:
+        if len(path) >= MAX_DEPTH:
+            message = f"the value nests deeper than {MAX_DEPTH} levels, or holds itself"
+            raise DocumentError("not-canonical", message)
+        if kind is list:
+            return [_plain(item, (*path, index)) for index, item in enumerate(value)]
+        return {_key(key, path): _plain(item, (*path, key)) for key, item in value.items()}
+    if kind is str:
+        if not _is_unicode(value):
+            raise _refusal(path, "a string with half a surrogate pair")
+    elif kind is int:
+        if not -MAX_INTEGER <= value <= MAX_INTEGER:
+            raise _refusal(path, f"an integer beyond {MAX_INTEGER}")
+        # The library stops one short of 2^53, which a double holds exactly.
+        return float(value) if abs(value) == MAX_INTEGER else value
+    elif kind is float:
+        if value - value != 0.0:
+            raise _refusal(path, "a number that is not finite")
+    elif kind is not bool and value is not None:
+        raise _refusal(path, f"a value of type {kind.__name__}")
+    return value
+
+
+def _key(key: Any, path: Path) -> str:
+    if type(key) is not str:
+        raise _refusal(path, f"an object with a key of type {type(key).__name__}")
+    if not _is_unicode(key):
+        raise _refusal(path, "an object with half a surrogate pair in a key")
+    return key
+
+
+def _is_unicode(text: str) -> bool:
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _refusal(path: Path, what: str) -> DocumentError:
+    shown = format_path(path).encode("utf-8", "backslashreplace").decode()
+    return DocumentError("not-canonical", f"{shown} is {what}")

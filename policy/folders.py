@@ -1,0 +1,51 @@
+"""Folders of rule files: what belongs in one, and what may not lie there unnoticed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path as FilePath
+
+from capgate.policy.errors import Span
+from capgate.policy.rule_errors import Problems, RuleError
+
+__all__ = ["RULESET", "rule_files"]
+
+RULESET = "ruleset.yaml"
+_LEFT_ALONE = frozenset({"tests", "README.md", "__init__.py", "__pycache__"})
+_LARGEST = 1 << 20
+
+
+def rule_files(folder: FilePath, problems: Problems) -> dict[str, bytes]:
+    """The files of a folder of rules, by name in the order of names, with their content.
+
+    A rule that is silently passed over is a hole in the gate: whatever is neither a rule file nor one
+    of the few things that are left alone (``tests/``, ``README.md``, dot files, Python package files)
+    is a problem.
+    """
+    try:
+        real = folder.resolve(strict=True)
+        entries = sorted(os.scandir(real), key=lambda entry: entry.name)
+    except OSError as error:
+        message = f"the folder cannot be read: {error.strerror}"
+        problems.add(RuleError("rules-unreadable", message, span=Span(str(folder))))
+        return {}
+    files: dict[str, bytes] = {}
+    for entry in entries:
+        if entry.name in _LEFT_ALONE or entry.name.startswith("."):
+            continue
+        span = Span(str(folder / entry.name))
+        if not entry.name.endswith(".yaml"):
+            problems.add(RuleError("rules-foreign", f"{entry.name!r} is no rule file", span=span))
+            continue
+        target = FilePath(entry.path)
+        try:
+            inside = target.resolve(strict=True).is_relative_to(real)
+            if inside and target.is_file():
+                with target.open("rb") as stream:
+                    files[entry.name] = stream.read(_LARGEST + 1)  # one more, so that the loader says it is too large
+                continue
+            what = "is not a regular file" if inside else "is a link that leaves the folder"
+            problems.add(RuleError("rules-foreign", f"{entry.name!r} {what}", span=span))
+        except OSError as error:
+            problems.add(RuleError("rules-unreadable", f"the file cannot be read: {error.strerror}", span=span))
+    return files

@@ -1,0 +1,163 @@
+"""The gate: facts in, verdict out.
+
+A `Gate` is made once of a catalog and a rule set and then only read, so any number of threads may ask
+it. Nothing here touches a file, a clock or a network.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from capgate.policy.catalog import Catalog, FactTerms
+from capgate.policy.compiler import Program, Refusal, compile_program, descriptor_shape
+from capgate.policy.errors import CapgateError, FactUnavailable
+from capgate.policy.rule_errors import did_you_mean
+from capgate.policy.rulefile import Rule
+from capgate.policy.ruleset import RuleSet
+from capgate.policy.verdict import Plan, Verdict, plan_of
+
+__all__ = ["Gate", "GateError", "Plan", "Refusal", "Verdict"]
+
+
+class GateError(CapgateError, ValueError):
+    """The gate was asked something that it cannot be asked."""
+
+    ids = {
+        "unknown-placement": "Ask for a placement that a plugin defines.",
+        "bad-tool-names": "Give the names in use as a set of texts.",
+    }
+
+
+class Gate:
+    """Judges descriptors by a fixed set of rules.
+
+    Args:
+        catalog: what exists.
+        rules: the rules, loaded with the same catalog.
+        decided: told of each verdict, with the descriptor; what it raises is its own matter to prevent.
+
+    Attributes:
+        rules: the rule set.
+        catalog: what exists.
+        fingerprint: SHA-256 over all that decides, ``sha256:<hex>``.
+    """
+
+    def __init__(self, catalog: Catalog, rules: RuleSet, *, decided: Callable[[Any, Verdict], None] | None = None):
+        self.catalog = catalog
+        self.rules = rules
+        self.fingerprint = rules.fingerprint
+        self._decided = decided
+        self._shape = descriptor_shape()
+        self._programs: dict[str, Program] = {}
+        self._compiling = threading.Lock()
+        self._plugin_facts = catalog.facts
+
+    @property
+    def placements(self) -> tuple[str, ...]:
+        """The names of the placements that can be asked for."""
+        return tuple(self.catalog.placements)
+
+    def rule(self, id: str) -> Rule | None:
+        """The rule with this id, if there is one."""
+        return self.rules.rules.get(id)
+
+    def decide(
+        self, descriptor: Any, placement: str = "machine", existing_tools: Collection[str] = frozenset()
+    ) -> str | None:
+        """The shortest answer: the id of the first refusing rule, None when admitted.
+
+        Args:
+            descriptor: parsed JSON; it is only read.
+            placement: where it would run.
+            existing_tools: names of the tools of other extensions. The reserved names count without being given.
+
+        Raises:
+            GateError: an unknown placement, or tool names that are no set of texts.
+        """
+        if self._decided is not None:
+            return self.admit(descriptor, placement, existing_tools).rule
+        program = self._programs.get(placement) or self._program(placement)
+        if type(existing_tools) is not frozenset:
+            existing_tools = _names(existing_tools)
+        facts = _Facts(self._plugin_facts, descriptor, placement) if self._plugin_facts else None
+        try:
+            return program.decide(descriptor, existing_tools, facts)
+        except FactUnavailable as error:
+            return error.id
+
+    def admit(
+        self, descriptor: Any, placement: str = "machine", existing_tools: Collection[str] = frozenset()
+    ) -> Verdict:
+        """The whole answer; arguments and errors as for `decide`, contract section 3."""
+        program = self._programs.get(placement) or self._program(placement)
+        if type(existing_tools) is not frozenset:
+            existing_tools = _names(existing_tools)
+        facts = _Facts(self._plugin_facts, descriptor, placement) if self._plugin_facts else None
+        refusals: list[Refusal] = []
+        try:
+            program.admit(descriptor, existing_tools, facts, refusals)
+        except FactUnavailable as error:
+            refusals.append(Refusal(error.id, error.message, error.hint, "refuse", "$", None))
+        verdict = self._verdict(descriptor, placement, refusals)
+        if self._decided is not None:
+            self._decided(descriptor, verdict)
+        return verdict
+
+    def plan(self, descriptor: Any, placement: str = "machine", existing_tools: Collection[str] = frozenset()) -> Plan:
+        """What an admission would mean; arguments as for `decide`.
+
+        Raises:
+            GateError: as for `decide`.
+            DocumentError: the descriptor is no JSON value.
+        """
+        return plan_of(descriptor, self.admit(descriptor, placement, existing_tools))
+
+    def _verdict(self, descriptor: Any, placement: str, refusals: list[Refusal]) -> Verdict:
+        terms = self.catalog.placements[placement]
+        for refusal in refusals:
+            if refusal.severity == "refuse":
+                return Verdict(
+                    "refused", refusal.rule, refusal.reason, tuple(refusals), (), (), terms, self.fingerprint
+                )
+        # Admitted, so its shape is right: every capability is a known text and every primitive is known.
+        primitives = self.catalog.primitives
+        used = dict.fromkeys(tool["primitive"] for tool in descriptor["tools"])
+        discloses = tuple(text for name in used if (text := primitives[name].discloses))
+        declared = tuple(descriptor.get("capabilities") or ())
+        return Verdict("admitted", None, None, tuple(refusals), declared, discloses, terms, self.fingerprint)
+
+    def _program(self, placement: str) -> Program:
+        terms = self.catalog.placements.get(placement) if isinstance(placement, str) else None
+        if terms is None:
+            message = f"no placement is called {placement!r}"
+            raise GateError("unknown-placement", message, hint=did_you_mean(str(placement), self.placements))
+        with self._compiling:
+            if placement not in self._programs:
+                self._programs[placement] = compile_program(self.rules, self.catalog, terms, self._shape)
+        return self._programs[placement]
+
+
+class _Facts:
+    """What plugins say of one subject, asked at most once each."""
+
+    __slots__ = ("_descriptor", "_known", "_placement", "_terms")
+
+    def __init__(self, terms: Mapping[str, FactTerms], descriptor: Any, placement: str):
+        self._terms = terms
+        self._descriptor = descriptor
+        self._placement = placement
+        self._known: dict[str, Any] = {}
+
+    def read(self, path: str) -> Any:
+        """The value; raises FactUnavailable."""
+        if path not in self._known:
+            self._known[path] = self._terms[path].read(self._descriptor, self._placement)
+        return self._known[path]
+
+
+def _names(names: Collection[str]) -> frozenset[str]:
+    if isinstance(names, (str, bytes)) or not all(isinstance(name, str) for name in names):
+        raise GateError("bad-tool-names", "the names of existing tools are no set of texts")
+    return frozenset(names)

@@ -1,0 +1,275 @@
+"""Conditions as code, in three-valued logic.
+
+A trigger refuses unless its condition is certainly false. So a condition is compiled to one of two
+plain questions, whichever is asked of it: can it be true (true or unknown), can it be false (false or
+unknown)? In Kleene's logic both pass through all, any and not exactly, and no third value has to be
+carried at run time.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from capgate.policy.codegen import constant, expression
+from capgate.policy.conditions import AllOf, AnyOf, Check, Condition, Each, Fact, Not, Test
+from capgate.policy.operators import ABSENT, BUILT_IN
+from capgate.policy.values import Frame, Values
+
+__all__ = ["Logic"]
+
+
+class _Pair(NamedTuple):
+    """Templates for both questions, with V for the value and N for the operand."""
+
+    can_hold: str
+    can_fail: str
+
+
+_TYPE_TESTS: Final = {
+    "string": _Pair("type(V) is str", "type(V) is not str"),
+    "boolean": _Pair("type(V) is bool", "type(V) is not bool"),
+    "null": _Pair("V is None", "V is not None"),
+    "list": _Pair("type(V) is list", "type(V) is not list"),
+    "object": _Pair("type(V) is dict", "type(V) is not dict"),
+    "number": _Pair("type(V) is int or type(V) is float", "type(V) is not int and type(V) is not float"),
+    "whole": _Pair(
+        "type(V) is int or type(V) is float and V.is_integer()",
+        "type(V) is not int and (type(V) is not float or not V.is_integer())",
+    ),
+    "host": _Pair("IS_HOST(V)", "not IS_HOST(V)"),
+}
+_EXISTS: Final = {True: _Pair("V is not ABSENT", "V is ABSENT"), False: _Pair("V is ABSENT", "V is not ABSENT")}
+_EMPTY: Final = {True: _Pair("not V", "V"), False: _Pair("V", "not V")}
+_SIZED: Final = ("list", "string", "object")
+_BOUNDS: Final = (
+    {("minlength", kind): _Pair("len(V) >= N", "len(V) < N") for kind in _SIZED}
+    | {("maxlength", kind): _Pair("len(V) <= N", "len(V) > N") for kind in _SIZED}
+    | {
+        ("min", "whole"): _Pair("V >= N", "V < N"),
+        ("max", "whole"): _Pair("V <= N", "V > N"),
+    }
+)
+_JUDGED: Final = _Pair("JUDGE(V, N) is not False", "JUDGE(V, N) is not True")
+_SHORT = 4
+
+
+class Logic:
+    """Emits conditions for one catalog and placement."""
+
+    def __init__(self, values: Values):
+        self._values = values
+        self._count = 0
+
+    def can_hold(self, condition: Condition, frames: Sequence[Frame]) -> ast.expr:
+        """The question whether `condition` is true or unknown."""
+        return self._ask(condition, True, frames)
+
+    def _ask(self, condition: Condition, hold: bool, frames: Sequence[Frame]) -> ast.expr:
+        match condition:
+            case Not():
+                return self._ask(condition.part, not hold, frames)
+            case AllOf() | AnyOf():
+                parts = [self._ask(part, hold, frames) for part in condition.parts]
+                return _join(parts, every=isinstance(condition, AllOf) is hold)
+            case Test():
+                return self._test(condition, hold, frames)
+
+    def _test(self, test: Test, hold: bool, frames: Sequence[Frame]) -> ast.expr:
+        folded = self._folded(test)
+        if folded is not None:
+            return constant(folded.can_hold if hold else folded.can_fail)
+        value = self._values.read(test.reference, frames)
+        local = value.id if isinstance(value, ast.Name) else self._fresh()
+        asked = self._checks(test.checks, local, test.reference.term.type, hold, frames)
+        return asked if isinstance(value, ast.Name) else _bound(asked, local, value)
+
+    def _folded(self, test: Test) -> Any:
+        """Both answers where they are the same for every subject; None where they are not."""
+        if test.reference.term.origin != "constant":
+            return None
+        value = self._values.constant_of(test.reference)
+        answers = []
+        for check in test.checks:
+            operand = check.operand
+            if isinstance(operand, Fact):
+                if operand.reference.term.origin != "constant":
+                    return None
+                operand = self._values.constant_of(operand.reference)
+            judge = BUILT_IN[check.operator].judge if check.added is None else None
+            if judge is None:
+                return None
+            answers.append(judge(value, operand))
+        return _Answers(False not in answers, not all(answers))
+
+    def _checks(
+        self, checks: Sequence[Check], local: str, known: str | None, hold: bool, frames: Sequence[Frame]
+    ) -> ast.expr:
+        """All the operators on the value in `local`, whose type is certain if `known` says so."""
+        asked = []
+        # What `type` leaves over is of that type, which makes the other questions plain ones.
+        for check in sorted(checks, key=lambda check: check.operator != "type"):
+            asked.append(self._check(check, local, known, hold, frames))
+            if check.operator == "type":
+                known = "string" if check.operand == "host" else check.operand
+        return _join(asked, every=hold)
+
+    def _check(self, check: Check, local: str, known: str | None, hold: bool, frames: Sequence[Frame]) -> ast.expr:
+        operand: Any = check.operand
+        if isinstance(operand, Fact) and operand.reference.term.origin == "constant":
+            operand = self._values.constant_of(operand.reference)
+        if isinstance(operand, Fact) and operand.reference.term.fact == "host.taken" and check.operator in _TAKEN:
+            return expression(_pick(_TAKEN[check.operator], hold), V=local)
+        if isinstance(operand, Each):
+            return self._each(operand, local, known, hold, frames)
+        if check.added is not None:
+            keep = self._values.keep
+            judge = keep(lambda value, operand, added=check.added: _added(value, operand, added))
+            return expression(_pick(_JUDGED, hold), V=local, N=keep(operand), JUDGE=judge)
+        pair = None if isinstance(operand, Fact) else _plain(check.operator, operand, known)
+        if pair is not None:
+            return expression(_pick(pair, hold), V=local, N=self._literal(check.operator, operand))
+        judge = self._values.keep(BUILT_IN[check.operator].judge)
+        fact = self._values.read(operand.reference, frames) if isinstance(operand, Fact) else self._values.keep(operand)
+        return expression(_pick(_JUDGED, hold), V=local, N=fact, JUDGE=judge)
+
+    def _literal(self, operator: str, operand: Any) -> ast.expr:
+        if operator == "matches":
+            return self._values.keep(operand.matches)
+        if type(operand) is list:
+            if len(operand) <= _SHORT:
+                return constant(tuple(operand))
+            return self._values.keep(frozenset(operand))
+        return constant(operand)
+
+    def _each(self, each: Each, local: str, known: str | None, hold: bool, frames: Sequence[Frame]) -> ast.expr:
+        element = self._fresh()
+        inner = self._checks(each.checks, element, None, hold, frames)
+        if hold:
+            asked = expression("all(TEST for E in V)", TEST=inner, E=element, V=local)
+            guard = "V is not ABSENT and (type(V) is not list or ASKED)"
+        else:
+            asked = expression("any(TEST for E in V)", TEST=inner, E=element, V=local)
+            guard = "type(V) is not list or ASKED"
+        return asked if known == "list" else expression(guard, V=local, ASKED=asked)
+
+    def _fresh(self) -> str:
+        self._count += 1
+        return f"x{self._count}"
+
+
+class _Answers(NamedTuple):
+    can_hold: bool
+    can_fail: bool
+
+
+_TAKEN: Final = {
+    "in": _Pair(
+        "type(V) is str and (V in RESERVED or V in taken)",
+        "type(V) is not str or V not in RESERVED and V not in taken",
+    ),
+    "not_in": _Pair(
+        "type(V) is not str or V not in RESERVED and V not in taken",
+        "type(V) is str and (V in RESERVED or V in taken)",
+    ),
+}
+_STRING_LISTS: Final = {
+    "in": (
+        _Pair("V in N", "V not in N"),
+        _Pair("type(V) is str and V in N", "type(V) is not str or V not in N"),
+    ),
+    "not_in": (
+        _Pair("V not in N", "V in N"),
+        _Pair("type(V) is not str or V not in N", "type(V) is str and V in N"),
+    ),
+}
+
+
+def _plain(operator: str, operand: Any, known: str | None) -> _Pair | None:
+    """Code for the common cases; None where the operator's own function has to judge."""
+    if operator == "type":
+        return _TYPE_TESTS[operand]
+    if operator == "exists":
+        return _EXISTS[operand]
+    if operator == "empty" and known in _SIZED:
+        return _EMPTY[operand]
+    if operator == "matches":
+        if known == "string":
+            return _Pair("N(V)", "not N(V)")
+        return _Pair("(N(V) if type(V) is str else V is not ABSENT)", "type(V) is not str or not N(V)")
+    if operator == "equals":
+        return _equal_to(operand)
+    if operator in _STRING_LISTS and operand and type(operand) is list and all(type(item) is str for item in operand):
+        return _STRING_LISTS[operator][len(operand) > _SHORT]
+    if operator in ("contains", "lacks") and known == "list" and type(operand) is str:
+        pair = _Pair("N in V", "N not in V")
+        return pair if operator == "contains" else _Pair(*reversed(pair))
+    if type(operand) in (int, float):
+        return _BOUNDS.get((operator, known or ""))
+    return None
+
+
+def _equal_to(operand: Any) -> _Pair | None:
+    if operand is None or type(operand) is bool:
+        return _Pair("V is N", "V is not N")
+    if type(operand) is str:
+        return _Pair("V == N", "V != N")
+    if type(operand) in (int, float):
+        return _Pair("V == N and type(V) is not bool", "V != N or type(V) is bool")
+    return None
+
+
+def _added(value: Any, operand: Any, added: Any) -> bool | None:
+    """What an operator of a plugin says."""
+    if value is ABSENT:
+        return bool(added.absent)
+    found: bool | None = added.holds(value, operand)
+    return found
+
+
+def _pick(pair: _Pair, hold: bool) -> str:
+    return pair.can_hold if hold else pair.can_fail
+
+
+def _join(parts: Sequence[ast.expr], *, every: bool) -> ast.expr:
+    """The parts joined by ``and`` or ``or``, less what decides nothing."""
+    kept = []
+    for part in parts:
+        if isinstance(part, ast.Constant) and type(part.value) is bool:
+            if part.value is not every:
+                return part
+            continue
+        kept.append(part)
+    if not kept:
+        return constant(every)
+    return kept[0] if len(kept) == 1 else ast.BoolOp(ast.And() if every else ast.Or(), kept)
+
+
+def _bound(asked: ast.expr, local: str, value: ast.expr) -> ast.expr:
+    """`asked` with the first read of `local` replaced by its binding to `value`."""
+    reads = [node for node in _in_order(asked) if isinstance(node, ast.Name) and node.id == local]
+    if not reads:
+        return asked
+    binder = _Binder(reads[0], value if len(reads) == 1 else ast.NamedExpr(ast.Name(local, ast.Store()), value))
+    found: ast.expr = binder.visit(asked)
+    return found
+
+
+class _Binder(ast.NodeTransformer):
+    def __init__(self, read: ast.Name, value: ast.expr):
+        self._read, self._value = read, value
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self._value if node is self._read else node
+
+
+def _in_order(node: ast.AST) -> list[ast.AST]:
+    """Every node in the order of evaluation; the test of ``a if b else c`` comes first."""
+    if isinstance(node, ast.IfExp):
+        children: list[ast.AST] = [node.test, node.body, node.orelse]
+    elif isinstance(node, (ast.GeneratorExp,)):
+        children = [*node.generators, node.elt]
+    else:
+        children = list(ast.iter_child_nodes(node))
+    return [node, *(found for child in children for found in _in_order(child))]

@@ -1,0 +1,287 @@
+"""One rule file: from its text to a `Rule`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from capgate.policy import schema
+from capgate.policy.catalog import OperatorTerms
+from capgate.policy.conditions import Condition, Reader
+from capgate.policy.documents import Document, DocumentError, load_yaml
+from capgate.policy.paths import Path
+from capgate.policy.rule_errors import Problems, RuleError, did_you_mean
+from capgate.policy.shapes import Fault, Shape
+from capgate.policy.templates import Template, read_template
+from capgate.policy.vocabulary import ROOTS, Reference, Term, Vocabulary
+
+__all__ = ["Example", "Loop", "Rule", "RuleFile", "Trigger", "check_shape", "read_loop", "read_rule_file"]
+
+_VARIABLE = re.compile(r"[a-z][a-z0-9_]*")
+_WORDS = frozenset({*ROOTS, "fact", "all", "any", "none", "not"})
+_AT_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+#: Keys that rule authors try when they want to switch a rule off; language 1 has no such thing.
+_LOOSENING = frozenset(
+    "allow allows disable disabled enabled except exceptions exclude exempt ignore ignored off override overrides "
+    "remove replace replaces skip unless waive waived waiver waivers".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """``for_each``: a variable, and the list that it walks."""
+
+    variable: str
+    over: Reference
+
+    @property
+    def element(self) -> Term:
+        """What the variable stands for."""
+        return self.over.term.element or Term("submitted")
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """When a rule refuses, and what it says then.
+
+    Attributes:
+        stage: name of the stage in which it is asked.
+        loop: a loop of its own inside the stage's, or None.
+        when: the condition; refuses when it holds or cannot be decided.
+        reason, remedy: what is said.
+        at: the path pointed at, or a template whose one value is a JSON path.
+        source: where the trigger stands in its file.
+    """
+
+    stage: str
+    loop: Loop | None
+    when: Condition
+    reason: Template
+    remedy: Template
+    at: Reference | None
+    at_value: bool
+    source: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A descriptor that the rule has to refuse, or has to be silent on.
+
+    Attributes:
+        refused: which of the two.
+        descriptor: the example.
+        given: ``placement``, ``taken`` and ``mechanisms``, as far as given.
+        source: where it stands in its file.
+    """
+
+    refused: bool
+    descriptor: Any
+    given: Mapping[str, Any]
+    source: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A refusal rule.
+
+    Attributes:
+        id: the id that refusals carry; the stem of the file.
+        title: one line.
+        severity: ``refuse``, or ``warn`` for what is reported and decides nothing.
+        triggers: when it refuses, in order.
+        references: where more is said.
+        examples: what must and what must not be refused.
+        document: the file, with positions.
+        provider: who ships it: ``capgate``, a plugin's name, or the overlay's folder.
+    """
+
+    id: str
+    title: str
+    severity: str
+    triggers: tuple[Trigger, ...]
+    references: tuple[str, ...]
+    examples: tuple[Example, ...]
+    document: Document
+    provider: str
+
+    def decides(self) -> Any:
+        """The part of the file that a verdict can depend on, as JSON data."""
+        return {key: part for key, part in self.document.data.items() if key not in ("examples", "references")}
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFile:
+    """A rule file whose shape is right and whose stages are yet unknown."""
+
+    document: Document
+    stem: str
+    provider: str
+
+
+@cache
+def _shape(kind: str) -> Shape:
+    return Shape(getattr(schema, kind), f"schema of {kind.lower()}")
+
+
+def check_shape(document: Document, kind: str, problems: Problems) -> bool:
+    """Holds a file against the schema named `kind`; tells whether it fits."""
+    shape = _shape(kind)
+    if shape.holds(document.data):
+        return True
+    problems.extend(_fault_problem(document, fault, getattr(schema, kind)) for fault in shape.faults(document.data))
+    return False
+
+
+def load_rule_file(source: bytes, name: str, stem: str, provider: str, problems: Problems) -> RuleFile | None:
+    """Reads a file as far as its shape; None, with the problems noted, where it has none."""
+    try:
+        document = load_yaml(source, name)
+    except DocumentError as error:
+        problems.add(error)
+        return None
+    if not check_shape(document, "RULE", problems):
+        return None
+    if document.data["id"] != stem:
+        problems.add(
+            RuleError(
+                "rule-id",
+                f"the rule {document.data['id']!r} is in a file called {stem!r}",
+                span=document.span(("id",)),
+            )
+        )
+        return None
+    return RuleFile(document, stem, provider)
+
+
+def read_loop(
+    data: Mapping[str, str] | None,
+    at: Path,
+    outer: Mapping[str, Term],
+    *,
+    reader: Reader,
+    document: Document,
+    problems: Problems,
+) -> Loop | None:
+    """Reads a ``for_each``; None where there is none, or where it is wrong and `problems` says so."""
+    if data is None:
+        return None
+    ((variable, text),) = data.items()
+    there = (*at, variable)
+    if not _VARIABLE.fullmatch(variable) or variable in _WORDS or variable in outer:
+        problems.add(
+            RuleError("loop-variable", f"{variable!r} cannot be a loop variable", span=document.span(there, key=True))
+        )
+        return None
+    over = reader.path(text, there, outer)
+    return Loop(variable, over) if over else None
+
+
+def read_rule_file(
+    file: RuleFile,
+    *,
+    stages: Mapping[str, Loop | None],
+    vocabulary: Vocabulary,
+    operators: Mapping[str, OperatorTerms],
+    placements: Sequence[str],
+    problems: Problems,
+) -> Rule:
+    """Reads the rest of a file; what is wrong goes to `problems`, and the rule is then not to be used."""
+    document, data = file.document, file.document.data
+    reader = Reader(document, vocabulary, operators, problems)
+    triggers = []
+    for number, part in enumerate(data["triggers"]):
+        trigger = _trigger(part, ("triggers", number), file, stages, reader, problems)
+        if trigger:
+            triggers.append(trigger)
+    return Rule(
+        data["id"],
+        data["title"],
+        data.get("severity", "refuse"),
+        tuple(triggers),
+        tuple(data.get("references", ())),
+        tuple(_examples(document, placements, problems)),
+        document,
+        file.provider,
+    )
+
+
+def _trigger(
+    data: Any, at: Path, file: RuleFile, stages: Mapping[str, Loop | None], reader: Reader, problems: Problems
+) -> Trigger | None:
+    document = file.document
+    if data["stage"] not in stages:
+        problems.add(
+            RuleError(
+                "stage-unknown",
+                f"no stage is called {data['stage']!r}",
+                hint=did_you_mean(data["stage"], stages),
+                span=document.span((*at, "stage")),
+            )
+        )
+        return None
+    loops: dict[str, Term] = {}
+    outer = stages[data["stage"]]
+    if outer:
+        loops[outer.variable] = outer.element
+    loop = read_loop(
+        data.get("for_each"), (*at, "for_each"), loops, reader=reader, document=document, problems=problems
+    )
+    if loop:
+        loops[loop.variable] = loop.element
+    elif "for_each" in data:
+        return None  # whatever names the variable would only repeat the problem
+    when = reader.condition(data["when"], (*at, "when"), loops)
+    reason = read_template(data["reason"], (*at, "reason"), loops, reader=reader, document=document, problems=problems)
+    remedy_at = (*at, "remedy") if "remedy" in data else ("remedy",)
+    remedy = read_template(
+        data.get("remedy", document.data.get("remedy", "")),
+        remedy_at,
+        loops,
+        reader=reader,
+        document=document,
+        problems=problems,
+    )
+    pointed, is_value = None, False
+    if "at" in data:
+        placeholder = _AT_PLACEHOLDER.fullmatch(data["at"])
+        is_value = placeholder is not None
+        pointed = reader.path(placeholder[1] if placeholder else data["at"], (*at, "at"), loops)
+        if pointed is None:
+            return None
+    return Trigger(data["stage"], loop, when, reason, remedy, pointed, is_value, at) if when else None
+
+
+def _examples(document: Document, placements: Sequence[str], problems: Problems) -> list[Example]:
+    made = []
+    for kind, examples in document.data.get("examples", {}).items():
+        for number, data in enumerate(examples):
+            at: Path = ("examples", kind, number)
+            given = data.get("given", {})
+            if given.get("placement", placements[0]) not in placements:
+                problems.add(
+                    RuleError(
+                        "example-placement",
+                        f"no placement is called {given['placement']!r}",
+                        hint=did_you_mean(given["placement"], placements),
+                        span=document.span((*at, "given", "placement")),
+                    )
+                )
+            made.append(Example(kind == "refused", data["descriptor"], given, at))
+    return made
+
+
+def _fault_problem(document: Document, fault: Fault, whole: schema.Schema) -> RuleError:
+    word = str(fault.path[-1]) if fault.path else "the file"
+    if fault.kind == "unknown":
+        span = document.span(fault.path, key=True)
+        if word in _LOOSENING:
+            return RuleError("rule-loosens", f"{word!r} would loosen a rule", span=span)
+        known = fault.expected.removeprefix("one of ").split(", ")
+        return RuleError("key-unknown", f"{word!r} is no key here", hint=did_you_mean(word, known), span=span)
+    if fault.kind == "required":
+        return RuleError("key-missing", f"{word!r} is missing", span=document.span(fault.path[:-1]))
+    message = f"{word!r} has to be {fault.expected}, and is {fault.found}"
+    return RuleError("value-unfit", message, span=document.span(fault.path))

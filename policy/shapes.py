@@ -1,0 +1,281 @@
+"""Cerberus schemas compiled to code: is this well-formed, and if not, where and why.
+
+Cerberus itself takes hundreds of microseconds a document; the gate asks for every descriptor. So the
+schema is turned into two functions by the same walk: one that stops at the first fault, and one that
+collects them all. Only the rules that capgate's schemas use are known; anything else in a schema is
+an `AssertionError` when it is compiled. Differences from Cerberus, on purpose: a pattern matches the
+whole string, and values of Python types that JSON does not have are refused.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from capgate.policy.codegen import constant, expression, function, load, name, statements
+from capgate.policy.paths import Path
+from capgate.policy.schema import Schema
+
+__all__ = ["Fault", "Shape", "found_type"]
+
+_TESTS = {
+    "string": "type(V) is str",
+    "boolean": "type(V) is bool",
+    "list": "type(V) is list",
+    "dict": "type(V) is dict",
+    "number": "type(V) is int or type(V) is float",
+    "whole": "type(V) is int or type(V) is float and V.is_integer()",
+    "other-than-list": "type(V) is not list",
+}
+_WORDS = {"dict": "object", "whole": "whole number"}
+_NAMES = {
+    str: "string",
+    bool: "boolean",
+    list: "list",
+    dict: "object",
+    int: "number",
+    float: "number",
+    type(None): "null",
+}
+_UNITS = {"string": "character", "list": "item", "dict": "key"}
+_KNOWN = frozenset(
+    "type nullable required allowed regex minlength maxlength min schema valuesrules allow_unknown anyof meta".split()
+)
+
+
+class Fault(NamedTuple):
+    """One thing that is wrong with the shape of a document.
+
+    Attributes:
+        path: where; for a missing key, where it should be.
+        kind: the schema rule that was broken: type, required, unknown, allowed, regex, minlength, maxlength, min.
+        expected, found: what should be there and what is, as words for a person.
+    """
+
+    path: Path
+    kind: str
+    expected: str
+    found: str
+
+
+class Shape:
+    """One compiled schema.
+
+    Attributes:
+        holds: tells whether a document is well-formed; the fast question.
+    """
+
+    def __init__(self, schema: Schema, label: str):
+        body = [_function("holds", schema, None), _function("collect", schema, [])]
+        space = load(
+            body, {"ABSENT": _ABSENT, "Fault": Fault, "found_type": found_type, "re": re, **_patterns(schema)}, label
+        )
+        self.holds: Callable[[Any], bool] = space["holds"]
+        self._collect: Callable[[Any], list[Fault]] = space["collect"]
+
+    def faults(self, document: Any) -> list[Fault]:
+        """Every fault, in the order in which a person reading the document meets them."""
+        return sorted(self._collect(document), key=lambda fault: _reading_order(document, fault.path))
+
+
+def found_type(value: Any) -> str:
+    """The name of a value's JSON type, for messages."""
+    return _NAMES.get(type(value)) or f"the Python type {type(value).__name__}"
+
+
+class _Absent:
+    __slots__ = ()
+
+
+_ABSENT = _Absent()
+
+
+def _reading_order(document: Any, path: Path) -> tuple[int, ...]:
+    order = []
+    for step in path:
+        if isinstance(step, int):
+            order.append(step)
+        else:
+            keys = list(document)
+            order.append(keys.index(step) if step in document else len(keys))
+        document = document[step] if isinstance(step, int) or step in document else {}
+    return tuple(order)
+
+
+def _patterns(schema: Any) -> dict[str, Any]:
+    """The compiled patterns of a schema, by the names that the code knows them by."""
+    found: dict[str, Any] = {}
+    if isinstance(schema, Mapping):
+        if isinstance(schema.get("regex"), str):
+            found[_pattern_name(schema["regex"])] = re.compile(schema["regex"]).fullmatch
+        schema = list(schema.values())
+    if isinstance(schema, list):
+        for part in schema:
+            found |= _patterns(part)
+    return found
+
+
+def _pattern_name(pattern: str) -> str:
+    return "pattern_" + pattern.encode().hex()
+
+
+def _function(identifier: str, schema: Schema, path: list[ast.expr] | None) -> ast.stmt:
+    walk = _Walk(collecting=path is not None)
+    body = walk.value(schema, "document", path or [])
+    if path is None:
+        return function(identifier, ["document"], [*body, *statements("return True")])
+    return function(identifier, ["document"], [*statements("faults = []"), *body, *statements("return faults")])
+
+
+class _Walk:
+    """Emits the checks of one schema; `collecting` decides what happens at a fault."""
+
+    def __init__(self, *, collecting: bool):
+        self.collecting = collecting
+        self.count = 0
+
+    def fresh(self) -> str:
+        self.count += 1
+        return f"v{self.count}"
+
+    def fail(self, path: list[ast.expr], kind: str, expected: str, found: ast.expr) -> list[ast.stmt]:
+        if not self.collecting:
+            return statements("return False")
+        return statements(
+            "faults.append(Fault(PATH, KIND, EXPECTED, FOUND))",
+            PATH=ast.Tuple(list(path), ast.Load()),
+            KIND=constant(kind),
+            EXPECTED=constant(expected),
+            FOUND=found,
+        )
+
+    def value(self, schema: Schema, variable: str, path: list[ast.expr]) -> list[ast.stmt]:
+        """Checks the value in `variable`."""
+        assert schema.keys() <= _KNOWN, f"schema rules that are not compiled: {schema.keys() - _KNOWN}"
+        options = schema.get("anyof", [schema])
+        types = [word for option in options for word in _types(option)]
+        if not types:
+            return []
+        words = [_WORDS.get(word, word) for word in types if word != "other-than-list"]
+        if schema.get("nullable"):
+            words.append("null")
+        found = expression("found_type(V)", V=variable)
+        chain = self.fail(path, "type", " or ".join(words), found)
+        for option in reversed(options):
+            chain = statements(
+                "if TEST: THEN\nelse: OTHERWISE",
+                TEST=_any([expression(_TESTS[word], V=variable) for word in _types(option)]),
+                THEN=self.content(option, variable, path) or [ast.Pass()],
+                OTHERWISE=chain,
+            )
+        if schema.get("nullable"):
+            chain = statements("if V is not None: THEN", V=variable, THEN=chain)
+        return chain
+
+    def content(self, schema: Schema, variable: str, path: list[ast.expr]) -> list[ast.stmt]:
+        """Checks what is left when the type is right."""
+        made: list[ast.stmt] = []
+        kind = _types(schema)[0]
+        if "allowed" in schema:
+            allowed = schema["allowed"]
+            made += statements(
+                "if V not in ALLOWED: FAIL",
+                V=variable,
+                ALLOWED=constant(tuple(allowed)),
+                FAIL=self.fail(path, "allowed", _one_of(allowed), expression("repr(V)[:80]", V=variable)),
+            )
+        if "regex" in schema:
+            made += statements(
+                "if not MATCH(V): FAIL",
+                MATCH=_pattern_name(schema["regex"]),
+                V=variable,
+                FAIL=self.fail(
+                    path, "regex", f"text of the form {schema['regex']}", expression("repr(V)[:80]", V=variable)
+                ),
+            )
+        for rule, test, words in (("minlength", "len(V) < N", "at least"), ("maxlength", "len(V) > N", "at most")):
+            if rule in schema:
+                unit = _UNITS[kind] + ("" if schema[rule] == 1 else "s")
+                made += statements(
+                    f"if {test}: FAIL",
+                    V=variable,
+                    N=constant(schema[rule]),
+                    FAIL=self.fail(path, rule, f"{words} {schema[rule]} {unit}", expression("str(len(V))", V=variable)),
+                )
+        if "min" in schema:
+            made += statements(
+                "if V < N: FAIL",
+                V=variable,
+                N=constant(schema["min"]),
+                FAIL=self.fail(path, "min", f"at least {schema['min']}", expression("str(V)[:80]", V=variable)),
+            )
+        if kind == "list" and "schema" in schema:
+            made += self.items(schema["schema"], variable, path)
+        if kind == "dict" and ("schema" in schema or "valuesrules" in schema):
+            made += self.keys(schema, variable, path)
+        return made
+
+    def items(self, schema: Schema, variable: str, path: list[ast.expr]) -> list[ast.stmt]:
+        index, item = self.fresh(), self.fresh()
+        body = self.value(schema, item, [*path, name(index)])
+        if self.collecting:
+            return statements("for I, E in enumerate(V): BODY", I=index, E=item, V=variable, BODY=body)
+        return statements("for E in V: BODY", E=item, V=variable, BODY=body)
+
+    def keys(self, schema: Schema, variable: str, path: list[ast.expr]) -> list[ast.stmt]:
+        known = schema.get("schema", {})
+        other = schema.get("valuesrules", schema.get("allow_unknown", False))
+        made: list[ast.stmt] = []
+        for key, member in known.items():
+            inner = self.fresh()
+            there = [*path, constant(key)]
+            body = self.value(member, inner, there)
+            missing = (
+                self.fail(there, "required", _expected(member), constant("nothing")) if member.get("required") else []
+            )
+            if not body and not missing:
+                continue
+            made += statements(
+                "V = D.get(KEY, ABSENT)\nif V is not ABSENT: BODY\nelse: MISSING",
+                V=inner,
+                D=variable,
+                KEY=constant(key),
+                BODY=body or [ast.Pass()],
+                MISSING=missing or [ast.Pass()],
+            )
+        if other is True:
+            return made
+        key, inner = self.fresh(), self.fresh()
+        there = [*path, name(key)]
+        if isinstance(other, Mapping):
+            body = self.value(other, inner, there)
+        else:
+            body = self.fail(there, "unknown", _one_of(known), name(key))
+        return made + statements(
+            "for K, V in D.items():\n    if K not in KNOWN: BODY",
+            K=key,
+            V=inner,
+            D=variable,
+            KNOWN=constant(tuple(known)),
+            BODY=body,
+        )
+
+
+def _types(schema: Schema) -> list[str]:
+    found = schema.get("type", [])
+    return [found] if isinstance(found, str) else list(found)
+
+
+def _any(tests: list[ast.expr]) -> ast.expr:
+    return tests[0] if len(tests) == 1 else ast.BoolOp(ast.Or(), tests)
+
+
+def _one_of(words: Any) -> str:
+    listed = [str(word) for word in words]
+    return listed[0] if len(listed) == 1 else "one of " + ", ".join(listed)
+
+
+def _expected(schema: Schema) -> str:
+    return " or ".join(_WORDS.get(word, word) for word in _types(schema)) or "a value"

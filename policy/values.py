@@ -1,0 +1,305 @@
+"""Expressions that read facts: what a path of a rule becomes in the compiled code.
+
+The code knows these names: ``descriptor`` (as submitted), ``document`` (the same, or an empty object
+where it is none), ``taken`` (tool names in use), ``facts`` (what plugins say), one local for each
+derived fact of the subject, and for each loop variable its element, index, record and derived facts.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from capgate.policy.catalog import RESERVED_TOOL_NAMES, Catalog, PlacementTerms
+from capgate.policy.codegen import constant, expression, name, statements
+from capgate.policy.operators import ABSENT
+from capgate.policy.paths import ROOT, Path, format_path, parse_path
+from capgate.policy.rulefile import Loop
+from capgate.policy.vocabulary import Reference, constant_value
+
+__all__ = ["RUNTIME", "Frame", "Values", "layout_reader", "place", "subject_locals", "with_needs"]
+
+_EMPTY_LIST: Final[list[Any]] = []  # shared by all code, written by none
+
+_SUBJECT: Final = {
+    "subject.capabilities": (
+        "capabilities",
+        (),
+        "capabilities = document.get('capabilities')\nif type(capabilities) is not list: capabilities = EMPTY_LIST",
+    ),
+    "subject.tools": (
+        "tools",
+        (),
+        "tools = document.get('tools')\nif type(tools) is not list: tools = EMPTY_LIST",
+    ),
+    "subject.hosts": (
+        "hosts",
+        ("subject.capabilities",),
+        "hosts = EMPTY_LIST\nif 'network' in capabilities: hosts = HOSTS(document)",
+    ),
+    "subject.faults": ("faults", (), "faults = EMPTY_LIST if WELL_FORMED(descriptor) else FAULTS(descriptor)"),
+    "host.taken": ("taken_names", (), "taken_names = TAKEN(taken)"),
+}
+_TOOL: Final = {
+    "tool.known": ("known", (), "X = P in NEEDS"),
+    "tool.needs": ("needs", (), "X = NEEDS.get(P, EMPTY_LIST)"),
+    "tool.undeclared": (
+        "undeclared",
+        ("tool.needs", "subject.capabilities"),
+        "X = [need for need in N if need not in capabilities] if N else EMPTY_LIST",
+    ),
+    "tool.first_use": (
+        "first_use",
+        (),
+        (
+            "X = ABSENT\nG = R.get('name')\n"
+            "if type(G) is str:\n    F = SEEN.setdefault(G, I)\n    if F != I: X = f'$.tools[{F}].name'"
+        ),
+    ),
+}
+
+
+@dataclass(slots=True)
+class Frame:
+    """A loop variable in scope, with the names of its locals.
+
+    Attributes:
+        loop: variable and list.
+        path: the expression of the element's path in the document.
+        members: keys of the element that have a local of their own.
+    """
+
+    loop: Loop
+    path: ast.expr
+    members: dict[str, str] = field(default_factory=dict)
+
+    def local(self, what: str) -> str:
+        """The local that holds `what` of this loop: element, index, record, primitive, a derived fact."""
+        return f"{what}_of_{self.loop.variable}"
+
+
+def with_needs(facts: Iterable[str]) -> set[str]:
+    """The derived facts, with those that they are worked out from."""
+    found: set[str] = set()
+    for fact in facts:
+        found.add(fact)
+        found |= with_needs((_SUBJECT.get(fact) or _TOOL.get(fact) or ("", (), ""))[1])
+    return found
+
+
+def subject_locals(ready: Iterable[str]) -> list[str]:
+    """The locals that hold facts of the subject."""
+    return [_SUBJECT[fact][0] for fact in _SUBJECT if fact in ready]
+
+
+class Values:
+    """Emits reads for one catalog and placement.
+
+    Args:
+        constants: gets what the code needs by name, besides `RUNTIME`.
+    """
+
+    def __init__(self, catalog: Catalog, placement: PlacementTerms, constants: dict[str, Any]):
+        self.catalog = catalog
+        self.placement = placement
+        self.constants = constants
+        constants["NEEDS"] = {name: list(terms.needs) for name, terms in catalog.primitives.items()}
+        constants["LAYOUT"] = layout_reader(catalog)
+        constants["LAID_OUT"] = frozenset(name for name, terms in catalog.primitives.items() if terms.abis)
+
+    def keep(self, value: Any) -> ast.Name:
+        """A name for a Python value that is no literal."""
+        identifier = f"K{len(self.constants)}"
+        self.constants[identifier] = value
+        return name(identifier)
+
+    def constant_of(self, reference: Reference) -> Any:
+        """The value of a constant reference on this placement; `ABSENT` where there is none."""
+        try:
+            return constant_value(reference.term.fact, self.catalog, self.placement)
+        except KeyError:
+            return ABSENT
+
+    def read(self, reference: Reference, frames: Iterable[Frame]) -> ast.expr:
+        """The expression of a reference's value, `ABSENT` where it has none."""
+        term = reference.term
+        frame = next((frame for frame in frames if frame.loop.variable == reference.root), None)
+        if term.origin == "constant":
+            value = self.constant_of(reference)
+            return name("ABSENT") if value is ABSENT else self.keep(value)
+        if term.origin == "plugin":
+            return expression("facts.read(PATH)", PATH=constant(term.fact))
+        if term.fact in _SUBJECT:
+            return name(_SUBJECT[term.fact][0])
+        if frame is None:
+            return self._steps(name("document"), reference.steps) if reference.steps else name("descriptor")
+        if term.fact == "tool.layout":
+            return expression(
+                "LAYOUT(R) if P in LAID_OUT else EMPTY_LIST", R=frame.local("record"), P=frame.local("primitive")
+            )
+        if term.fact in _TOOL:
+            return name(frame.local(_TOOL[term.fact][0]))
+        if not reference.steps:
+            return name(frame.local("element"))
+        first, *rest = reference.steps
+        if first in frame.members:
+            return self._steps(name(frame.members[first]), rest, is_record=False)
+        return self._steps(name(frame.local("record")), reference.steps)
+
+    def _steps(self, start: ast.expr, steps: Iterable[str], *, is_record: bool = True) -> ast.expr:
+        """`start` followed by keys; a record is known to be an object, other values may be anything."""
+        found = start
+        for number, step in enumerate(steps):
+            if number == 0 and is_record:
+                found = expression("R.get(KEY, ABSENT)", R=found, KEY=constant(step))
+            elif isinstance(found, ast.Name):
+                found = expression("V.get(KEY, ABSENT) if type(V) is dict else ABSENT", V=found.id, KEY=constant(step))
+            else:
+                # The bound name is read again at once, so every such step can share one name.
+                held = expression(
+                    "(held.get(KEY, ABSENT) if type(VALUE) is dict else ABSENT)",
+                    VALUE=ast.NamedExpr(ast.Name("held", ast.Store()), found),
+                    KEY=constant(step),
+                )
+                found = held
+        return found
+
+    def prepare_subject(self, facts: set[str], ready: set[str]) -> list[ast.stmt]:
+        """Statements that work out facts of the subject which are not ready yet."""
+        made: list[ast.stmt] = []
+        for fact, (_, _, template) in _SUBJECT.items():
+            if fact in facts and fact not in ready:
+                made += statements(template)
+                ready.add(fact)
+        return made
+
+    def prepare_element(self, frame: Frame, facts: set[str], members: Iterable[str]) -> list[ast.stmt]:
+        """Statements for the top of a loop's body: the record, hoisted members, derived facts of a tool."""
+        record, element = frame.local("record"), frame.local("element")
+        made = statements("R = E if type(E) is dict else EMPTY_OBJECT", R=record, E=element)
+        for member in members:
+            frame.members[member] = frame.local(f"member_{len(frame.members)}")
+            made += statements("M = R.get(KEY, ABSENT)", M=frame.members[member], R=record, KEY=constant(member))
+        wanted = {fact for fact in facts if fact.startswith("tool.")}
+        if wanted:
+            made += statements(
+                "P = R.get('primitive')\nif type(P) is not str: P = None", P=frame.local("primitive"), R=record
+            )
+        for fact, (local, _, template) in _TOOL.items():
+            if fact in wanted:
+                made += statements(
+                    template,
+                    X=frame.local(local),
+                    R=record,
+                    P=frame.local("primitive"),
+                    N=frame.local("needs"),
+                    G=frame.local("name"),
+                    F=frame.local("first"),
+                    I=frame.local("index"),
+                    SEEN=frame.local("seen"),
+                )
+        return made
+
+    def locals_of(self, frame: Frame, facts: set[str]) -> list[str]:
+        """The locals of a loop that code inside it may read."""
+        derived = [frame.local(local) for fact, (local, _, _) in _TOOL.items() if fact in facts]
+        primitive = [frame.local("primitive")] if any(fact.startswith("tool.") for fact in facts) else []
+        return [
+            frame.local("element"),
+            frame.local("index"),
+            frame.local("record"),
+            *primitive,
+            *derived,
+            *frame.members.values(),
+        ]
+
+    def path(self, reference: Reference, frames: Iterable[Frame]) -> ast.expr:
+        """The expression of the path in the document that a reference points at."""
+        frame = next((frame for frame in frames if frame.loop.variable == reference.root), None)
+        rest = [constant(step) for step in (*reference.steps, *reference.term.place)]
+        if frame is None:
+            return ast.Tuple([*rest] if reference.root in ("descriptor", "subject") else [], ast.Load())
+        if isinstance(frame.path, ast.Tuple):
+            return ast.Tuple([*frame.path.elts, *rest], ast.Load())
+        return ast.Tuple([ast.Starred(frame.path, ast.Load()), *rest], ast.Load())
+
+    def element_path(self, loop: Loop, frames: Iterable[Frame]) -> ast.expr:
+        """The expression of the path of a loop's element."""
+        frame = Frame(loop, ast.Tuple([], ast.Load()))
+        over = loop.over.term
+        element = over.element.fact if over.element else ""
+        if element == "fault":
+            return expression("PARSE(E['path']) or ROOT", E=frame.local("element"))
+        base = self.path(loop.over, frames)
+        assert isinstance(base, ast.Tuple)
+        if element == "layout":
+            steps = expression("FIELD(E)", E=frame.local("element"))
+            return ast.Tuple([*base.elts, ast.Starred(steps, ast.Load())], ast.Load())
+        if over.origin == "submitted" or over.fact in ("subject.capabilities", "subject.tools", "subject.hosts"):
+            return ast.Tuple([*base.elts, name(frame.local("index"))], ast.Load())
+        return base
+
+
+def layout_reader(catalog: Catalog) -> Callable[[dict[str, Any]], list[dict[str, Any]]]:
+    """A function from a tool to the whole-number fields of its ABI, each with name and, if there, value."""
+    fields = {name: terms.abis for name, terms in catalog.primitives.items() if terms.abis}
+
+    def layout(tool: dict[str, Any]) -> list[dict[str, Any]]:
+        settings = tool.get(tool["primitive"])
+        if type(settings) is not dict or type(settings.get("abi")) is not str:
+            return _EMPTY_LIST
+        found = []
+        for path in fields[tool["primitive"]].get(settings["abi"], ()):
+            value: Any = settings
+            for step in path.split("."):
+                value = value.get(step, ABSENT) if type(value) is dict else ABSENT
+            found.append({"name": path} if value is ABSENT else {"name": path, "value": value})
+        return found
+
+    return layout
+
+
+def place(descriptor: Any, path: Path) -> str:
+    """`path`, or its nearest parent that is there, in written form."""
+    value = descriptor
+    for depth, step in enumerate(path):
+        if type(step) is int:
+            there = type(value) is list and step < len(value)
+        else:
+            there = type(value) is dict and step in value
+        if not there:
+            return format_path(path[:depth])
+        value = value[step]
+    return format_path(path)
+
+
+def _hosts(document: dict[str, Any]) -> list[Any]:
+    bounds = document.get("bounds")
+    hosts = bounds.get("hosts") if type(bounds) is dict else None
+    return hosts if type(hosts) is list and all(type(host) is str for host in hosts) else _EMPTY_LIST
+
+
+def _taken(names: Iterable[str]) -> list[str]:
+    return sorted(RESERVED_TOOL_NAMES.union(names))
+
+
+def _field(element: dict[str, Any]) -> list[str]:
+    return list(element["name"].split("."))
+
+
+#: What compiled code calls, by the names it uses.
+RUNTIME: Final[dict[str, Any]] = {
+    "ABSENT": ABSENT,
+    "EMPTY_LIST": _EMPTY_LIST,
+    "EMPTY_OBJECT": {},
+    "FIELD": _field,
+    "HOSTS": _hosts,
+    "PARSE": parse_path,
+    "PLACE": place,
+    "RESERVED": RESERVED_TOOL_NAMES,
+    "ROOT": ROOT,
+    "TAKEN": _taken,
+    "format_path": format_path,
+}
