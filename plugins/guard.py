@@ -13,6 +13,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable
+from queue import SimpleQueue
 from typing import Any, Final, TextIO, TypeVar, cast
 
 from capgate.plugins.errors import Fault
@@ -49,7 +50,10 @@ class Caller:
         if self._overrun:
             raise Fault("plugin-hung", "is still busy with an earlier call that overran its deadline")
         job = _Job(function)
-        _run(job)
+        try:
+            _free_worker().jobs.put(job)
+        except RuntimeError:
+            raise Fault("plugin-raised", "could not be called, as no thread can be started") from None
         if not job.done.acquire(timeout=self._deadline):
             self._overrun.append(job)
             raise Fault("plugin-hung", f"did not return within {self._deadline:g} seconds")
@@ -84,44 +88,35 @@ class _Worker(threading.Thread):
 
     def __init__(self) -> None:
         super().__init__(name="capgate-plugin", daemon=True)
-        self._job: _Job | None = None
-        self._wake = threading.Lock()
-        self._wake.acquire()
+        self.process = os.getpid()
+        self.jobs: SimpleQueue[_Job] = SimpleQueue()
         self.start()
-
-    def take(self, job: _Job) -> None:
-        self._job = job
-        self._wake.release()
 
     def run(self) -> None:
         _diverted.here = True
         while True:
-            self._wake.acquire()
-            job, self._job = self._job, None
-            if job is not None:
-                _Diversion.begin()
-                job.run()
-                _Diversion.end()
-                # Idle before the caller hears of it, so that its next call finds this thread.
-                _idle.append((os.getpid(), self))
-                job.done.release()
+            job = self.jobs.get()
+            _Diversion.begin()
+            job.run()
+            _Diversion.end()
+            # Idle before the caller hears of it, so that its next call finds this thread.
+            _idle.append(self)
+            job.done.release()
 
 
-#: Workers that wait for a job, with their process: threads do not survive a fork.
-_idle: Final[list[tuple[int, _Worker]]] = []
+#: Workers that wait for a job.
+_idle: Final[list[_Worker]] = []
 _diverted: Final = threading.local()
 
 
-def _run(job: _Job) -> None:
-    while True:
-        try:
-            process, worker = _idle.pop()
-        except IndexError:
-            worker = _Worker()
-            break
-        if process == os.getpid():
-            break
-    worker.take(job)
+def _free_worker() -> _Worker:
+    try:
+        worker = _idle.pop()
+        while worker.process != os.getpid():  # Threads do not survive a fork.
+            worker = _idle.pop()
+    except IndexError:
+        return _Worker()
+    return worker
 
 
 def _described(error: BaseException) -> str:

@@ -15,7 +15,7 @@ from capgate.plugins.assembly import assemble
 from capgate.plugins.errors import Origin, PluginError
 from capgate.plugins.hooks import VERSION, Gathered, Source, gather
 from capgate.policy.catalog import Catalog
-from capgate.policy.errors import CapgateError, PolicyInvalid
+from capgate.policy.errors import PolicyInvalid
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -116,7 +116,8 @@ def load(
     catalog, contradictions = assemble(one.contribution for one in gathered)
     problems += [one for one in contradictions if not problems or one.id not in _CONSEQUENCES]
     if problems:
-        raise PolicyInvalid(sorted(problems, key=_place))
+        problems.sort(key=_place)
+        raise PolicyInvalid(problems)
     return LoadedPlugins(
         catalog=catalog,
         rule_folders=_rule_folders(gathered),
@@ -144,9 +145,11 @@ def _apart(sources: list[Source], problems: list[PluginError]) -> list[Source]:
     return sorted(alone, key=lambda source: (source.origin.kind != "built-in", source.origin.name))
 
 
-def _place(problem: CapgateError) -> tuple[str, int, int, str]:
+def _place(problem: PluginError) -> tuple[str, int, str, str]:
+    """Problems are reported in the order of the config file, then by plugin."""
     span = problem.span
-    return (span.file, span.line or 0, span.column or 0, str(problem)) if span else ("", 0, 0, str(problem))
+    name = problem.origin.name if problem.origin else ""
+    return (span.file, span.line or 0, name, str(problem)) if span else ("", 0, name, str(problem))
 
 
 def _listing(one: Gathered) -> Listing:

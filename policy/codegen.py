@@ -8,11 +8,11 @@ can become code.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeAlias
 
-__all__ = ["Fill", "constant", "expression", "function", "load", "name", "statements"]
+__all__ = ["Fill", "constant", "expression", "function", "load", "name", "names_read", "statements"]
 
 Fill: TypeAlias = "ast.expr | str | Sequence[ast.stmt]"
 
@@ -56,6 +56,16 @@ def load(body: Sequence[ast.stmt], namespace: Mapping[str, Any], label: str) -> 
     space = dict(namespace)
     exec(compile(module, f"<capgate {label}>", "exec"), space)
     return space
+
+
+def names_read(body: Iterable[ast.stmt]) -> set[str]:
+    """Every variable that the statements read."""
+    return {
+        node.id
+        for statement in body
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    }
 
 
 @cache

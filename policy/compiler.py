@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from capgate.policy import schema
 from capgate.policy.catalog import Catalog, PlacementTerms
-from capgate.policy.codegen import constant, expression, function, load, name, statements
+from capgate.policy.codegen import constant, expression, function, load, name, names_read, statements
 from capgate.policy.conditions import AllOf, AnyOf, Check, Condition, Each, Fact, Not, Test
 from capgate.policy.hosts import is_host
 from capgate.policy.index import Key, key_of, pick
@@ -163,18 +163,19 @@ class _Walk:
     ) -> list[ast.stmt]:
         """A loop; what is no list, and not absent either, leads to `otherwise`."""
         over = self._values.read(frame.loop.over, outer)
+        index, record, seen = frame.local("index"), frame.local("record"), frame.local("seen")
+        if record not in names_read(body):
+            body = body[1:]  # the record is made first
+        read = names_read(body)
         walk = statements(
-            "SEEN = {}\nfor I, E in enumerate(L): BODY",
-            SEEN=frame.local("seen"),
-            I=frame.local("index"),
+            "for I, E in enumerate(L): BODY" if index in read else "for E in L: BODY",
+            I=index,
             E=frame.local("element"),
             L=frame.local("list"),
             BODY=body,
         )
-        if not any(
-            isinstance(node, ast.Name) and node.id == frame.local("seen") for part in body for node in ast.walk(part)
-        ):
-            walk = walk[1:]
+        if seen in read:
+            walk = [*statements("SEEN = {}", SEEN=seen), *walk]
         if frame.loop.over.term.type != "list":
             walk = statements(
                 "if type(L) is list: WALK\nelif L is not ABSENT: OTHERWISE",
@@ -302,6 +303,8 @@ class _Walk:
         for piece in template:
             if isinstance(piece, str):
                 part: ast.expr = constant(piece)
+            elif piece.term.origin == "constant":
+                part = constant(show(self._values.constant_of(piece)))
             else:
                 value = self._values.read(piece, frames) if piece.root in bound else name("ABSENT")
                 part = expression("SHOW(V)", V=value)

@@ -27,7 +27,7 @@ _TESTS = {
     "dict": "type(V) is dict",
     "number": "type(V) is int or type(V) is float",
     "whole": "type(V) is int or type(V) is float and V.is_integer()",
-    "other-than-list": "type(V) is not list",
+    "other-than-list": "type(V) is not list and V is not ABSENT",
 }
 _WORDS = {"dict": "object", "whole": "whole number"}
 _NAMES = {
@@ -129,6 +129,9 @@ def _function(identifier: str, schema: Schema, path: list[ast.expr] | None) -> a
     return function(identifier, ["document"], [*statements("faults = []"), *body, *statements("return faults")])
 
 
+_PASS: list[ast.stmt] = [ast.Pass()]
+
+
 class _Walk:
     """Emits the checks of one schema; `collecting` decides what happens at a fault."""
 
@@ -151,27 +154,32 @@ class _Walk:
             FOUND=found,
         )
 
-    def value(self, schema: Schema, variable: str, path: list[ast.expr]) -> list[ast.stmt]:
-        """Checks the value in `variable`."""
+    def value(
+        self, schema: Schema, variable: str, path: list[ast.expr], missing: list[ast.stmt] | None = None
+    ) -> list[ast.stmt]:
+        """Checks the value in `variable`; where it may be absent, `missing` is what to do then."""
         assert schema.keys() <= _KNOWN, f"schema rules that are not compiled: {schema.keys() - _KNOWN}"
         options = schema.get("anyof", [schema])
         types = [word for option in options for word in _types(option)]
-        if not types:
+        if not types and not missing:
             return []
         words = [_WORDS.get(word, word) for word in types if word != "other-than-list"]
         if schema.get("nullable"):
             words.append("null")
-        found = expression("found_type(V)", V=variable)
-        chain = self.fail(path, "type", " or ".join(words), found)
-        for option in reversed(options):
+        chain = self.fail(path, "type", " or ".join(words), expression("found_type(V)", V=variable)) if types else []
+        if schema.get("nullable") and chain:
+            chain = statements("if V is not None: THEN", V=variable, THEN=chain)
+        if missing is not None:
+            chain = statements(
+                "if V is not ABSENT: THEN\nelse: MISSING", V=variable, THEN=chain or _PASS, MISSING=missing or _PASS
+            )
+        for option in reversed(options if types else []):
             chain = statements(
                 "if TEST: THEN\nelse: OTHERWISE",
                 TEST=_any([expression(_TESTS[word], V=variable) for word in _types(option)]),
-                THEN=self.content(option, variable, path) or [ast.Pass()],
+                THEN=self.content(option, variable, path) or _PASS,
                 OTHERWISE=chain,
             )
-        if schema.get("nullable"):
-            chain = statements("if V is not None: THEN", V=variable, THEN=chain)
         return chain
 
     def content(self, schema: Schema, variable: str, path: list[ast.expr]) -> list[ast.stmt]:
@@ -231,20 +239,12 @@ class _Walk:
         for key, member in known.items():
             inner = self.fresh()
             there = [*path, constant(key)]
-            body = self.value(member, inner, there)
-            missing = (
-                self.fail(there, "required", _expected(member), constant("nothing")) if member.get("required") else []
-            )
-            if not body and not missing:
-                continue
-            made += statements(
-                "V = D.get(KEY, ABSENT)\nif V is not ABSENT: BODY\nelse: MISSING",
-                V=inner,
-                D=variable,
-                KEY=constant(key),
-                BODY=body or [ast.Pass()],
-                MISSING=missing or [ast.Pass()],
-            )
+            missing: list[ast.stmt] = []
+            if member.get("required"):
+                missing = self.fail(there, "required", _expected(member), constant("nothing"))
+            body = self.value(member, inner, there, missing)
+            if body:
+                made += statements("V = D.get(KEY, ABSENT)", V=inner, D=variable, KEY=constant(key)) + body
         if other is True:
             return made
         key, inner = self.fresh(), self.fresh()

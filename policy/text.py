@@ -38,6 +38,8 @@ def show(value: Any) -> str:
 
     At most 200 code points, escaped; ``‹absent›`` where there is no value.
     """
+    if type(value) is str and len(value) <= _LONGEST and value.isascii() and value.isprintable():
+        return value
     if value is ABSENT:
         return "‹absent›"
     if type(value) is list:

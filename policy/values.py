@@ -40,7 +40,6 @@ _SUBJECT: Final = {
         "hosts = EMPTY_LIST\nif 'network' in capabilities: hosts = HOSTS(document)",
     ),
     "subject.faults": ("faults", (), "faults = EMPTY_LIST if WELL_FORMED(descriptor) else FAULTS(descriptor)"),
-    "host.taken": ("taken_names", (), "taken_names = TAKEN(taken)"),
 }
 _TOOL: Final = {
     "tool.known": ("known", (), "X = P in NEEDS"),
@@ -133,6 +132,8 @@ class Values:
             return expression("facts.read(PATH)", PATH=constant(term.fact))
         if term.fact in _SUBJECT:
             return name(_SUBJECT[term.fact][0])
+        if term.fact == "host.taken":
+            return expression("TAKEN(taken)")
         if frame is None:
             return self._steps(name("document"), reference.steps) if reference.steps else name("descriptor")
         if term.fact == "tool.layout":
@@ -178,7 +179,7 @@ class Values:
     def prepare_element(self, frame: Frame, facts: set[str], members: Iterable[str]) -> list[ast.stmt]:
         """Statements for the top of a loop's body: the record, hoisted members, derived facts of a tool."""
         record, element = frame.local("record"), frame.local("element")
-        made = statements("R = E if type(E) is dict else EMPTY_OBJECT", R=record, E=element)
+        made: list[ast.stmt] = []
         for member in members:
             frame.members[member] = frame.local(f"member_{len(frame.members)}")
             made += statements("M = R.get(KEY, ABSENT)", M=frame.members[member], R=record, KEY=constant(member))
@@ -200,7 +201,7 @@ class Values:
                     I=frame.local("index"),
                     SEEN=frame.local("seen"),
                 )
-        return made
+        return [*statements("R = E if type(E) is dict else EMPTY_OBJECT", R=record, E=element), *made]
 
     def locals_of(self, frame: Frame, facts: set[str]) -> list[str]:
         """The locals of a loop that code inside it may read."""

@@ -64,11 +64,12 @@ def capgate(capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.Monk
 
 @pytest.fixture
 def process() -> Callable[..., Done]:
-    """Runs a command in a process of its own."""
+    """Runs a command in a process of its own; `shell` is what a shell does to it, as ``"$@"``."""
 
-    def run(*arguments: str | bytes | Path, env: dict[str, str] | None = None, **options: Any) -> Done:
+    def run(*arguments: str | bytes, env: dict[str, str] | None = None, shell: str = "", **options: Any) -> Done:
+        before = ["sh", "-c", shell, "sh"] if shell else []
         done = subprocess.run(
-            [sys.executable, "-m", "capgate", *arguments],
+            [*before, sys.executable, "-m", "capgate", *arguments],
             env={**os.environ, **(env or {})},
             check=False,
             **{"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options},

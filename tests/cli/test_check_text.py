@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -123,13 +124,12 @@ def test_a_hostile_string_of_a_descriptor_is_shown_as_escapes(
         "capability": {**clock, "capabilities": [text]},
         "key": {**clock, "tools": [{"name": "a", "primitive": "now", "params": {text: []}}]},
     }
-    raw = text if text.isascii() is False and ord(min(text)) >= 0x20 else text.encode("unicode_escape").decode()
-    raw = raw.replace("\\x", "\\u00")
-    write("x.json", descriptors.get(where, f'{{"{raw}": 1, "{raw}": 2}}'))
+    key = json.dumps(text)
+    write("x.json", descriptors.get(where, f"{{{key}: 1, {key}: 2}}"))
     done = capgate("check", "x.json")
     assert done.code == (4 if where == "duplicate key" else 1)
-    assert set(done.out) - {"\n"} <= {character for character in done.out if character.isprintable()}
-    assert len([row for row in done.out.splitlines() if row.startswith("fake")]) == 0
+    assert done.out.replace("\n", "").isprintable()
+    # A verdict, the refusal in three lines (an error has no path), an empty line, the summary: none came from outside.
     assert done.out.count("\n") == (5 if where == "duplicate key" else 6)
 
 

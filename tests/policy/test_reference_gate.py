@@ -141,7 +141,7 @@ def test_the_names_of_overlay_files_decide_the_order_of_refusals_and_nothing_els
     random = Random(f"names/{seed}")
     made = overlay(random, shipped_stages())
     subjects = [descriptor(random) for _ in range(30)]
-    new_names = dict(zip(made.rules, random.sample([f"n{at}" for at in range(20)], len(made.rules)), strict=True))
+    new_names = dict(zip(made.rules, random.sample([f"n{at}" for at in range(60)], len(made.rules)), strict=True))
     renamed = Overlay({new: {**made.rules[old], "id": new} for old, new in new_names.items()}, made.stages)
     before = refusals(made, tmp_path / "before", subjects)
     after = refusals(renamed, tmp_path / "after", subjects)
