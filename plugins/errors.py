@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from capgate.policy.errors import CapgateError, Span
 
-__all__ = ["Fault", "Origin", "PluginError"]
+__all__ = ["Origin", "PluginError"]
 
 
 class Origin(NamedTuple):
@@ -27,20 +27,6 @@ class Origin(NamedTuple):
     def __str__(self) -> str:
         known_by = " ".join(part for part in (self.distribution, self.version or "without a version") if part)
         return f"plugin '{self.name}' ({known_by})"
-
-
-class Fault(Exception):
-    """A call of plugin code came to nothing.
-
-    Attributes:
-        id: ``plugin-raised`` or ``plugin-hung``.
-        what: what happened, as the end of a sentence.
-    """
-
-    def __init__(self, id: str, what: str):
-        super().__init__(id, what)
-        self.id = id
-        self.what = what
 
 
 class PluginError(CapgateError):

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any, NamedTuple
 
+from capgate.plugins.calls import Fault
 from capgate.plugins.checks import NAME, shown
-from capgate.plugins.errors import Fault, Origin, PluginError
+from capgate.plugins.errors import Origin, PluginError
 from capgate.plugins.guard import DEADLINE, Caller
 from capgate.plugins.hooks import VERSION, Source
 from capgate.plugins.versions import allows, base

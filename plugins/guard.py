@@ -16,7 +16,7 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any, Final, TextIO, TypeVar, cast
 
-from capgate.plugins.errors import Fault
+from capgate.plugins.calls import Fault
 
 __all__ = ["DEADLINE", "Caller"]
 

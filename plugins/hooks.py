@@ -6,25 +6,21 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
 import pluggy
 
 import capgate
 from capgate.plugins.api import HookContext, Hooks
 from capgate.plugins.assembly import Contribution
+from capgate.plugins.calls import Calls, Direct, Fault
 from capgate.plugins.checks import HOOKS, faults
-from capgate.plugins.errors import Fault, Origin, PluginError
-
-if TYPE_CHECKING:
-    from capgate.plugins.guard import Caller
+from capgate.plugins.errors import Origin, PluginError
 
 __all__ = ["VERSION", "Gathered", "Source", "gather", "invoke"]
 
 #: The version of capgate, for `HookContext` and ``requires_capgate``.
 VERSION: Final = capgate.__version__
-
-T = TypeVar("T")
 
 
 class Source(NamedTuple):
@@ -33,24 +29,16 @@ class Source(NamedTuple):
     Attributes:
         origin: which plugin it is.
         objects: the modules or objects with its hooks.
-        caller: calls its code; None for the built-in plugins, which are called directly.
+        caller: calls its code.
         config: what the config says for it.
         location: file it was loaded from; empty where there is none.
     """
 
     origin: Origin
     objects: tuple[object, ...]
-    caller: Caller | None = None
+    caller: Calls = Direct()
     config: Mapping[str, Any] = MappingProxyType({})
     location: str = ""
-
-    def call(self, function: Callable[[], T]) -> T:
-        """What `function` returns, which runs code of the plugin.
-
-        Raises:
-            Fault: it raised, or hangs; not for built-in plugins.
-        """
-        return self.caller.call(function) if self.caller else function()
 
     def context(self) -> HookContext:
         """A context for one call: the plugin may keep it, and what it does to it reaches nobody."""
@@ -103,17 +91,16 @@ def _implementations(source: Source, problems: list[PluginError]) -> Iterator[tu
     manager = pluggy.PluginManager("capgate")
     manager.add_hookspecs(Hooks)
     for plugin in source.objects:
-        wrong = _attempt(source, "", partial(_register, manager, plugin), problems)
-        if wrong is _FAILED:
+        found = _attempt(source, "", partial(_registered, manager, plugin), problems)
+        if found is _FAILED:
             continue
-        callers = manager.get_hookcallers(plugin) or []
-        if not callers:
-            what = wrong or "implements no hook; are its functions marked @hookimpl?"
+        if not found or isinstance(found, str):
+            what = found or "implements no hook; are its functions marked @hookimpl?"
             problems.append(PluginError("plugin-hook", what, origin=source.origin))
-        for caller in callers:
-            for function in caller.get_hookimpls():
-                if function.plugin is plugin and _is_sound(source, caller, function, problems):
-                    yield caller.name, function
+            continue
+        for caller, function in found:
+            if _is_sound(source, caller, function, problems):
+                yield caller.name, function
 
 
 def _is_sound(
@@ -129,13 +116,18 @@ def _is_sound(
     return False
 
 
-def _register(manager: pluggy.PluginManager, plugin: object) -> str | None:
-    """Registers `plugin`; the text says why it cannot be, None that it is."""
+def _registered(manager: pluggy.PluginManager, plugin: object) -> list[tuple[pluggy.HookCaller, pluggy.HookImpl]] | str:
+    """Registers `plugin` and returns its hook functions, or a text that says why it cannot be.
+
+    This looks at the plugin's attributes and compares it, so it runs code of the plugin.
+    """
     try:
         manager.register(plugin)
     except pluggy.PluginValidationError as error:
         return " ".join(str(error).split())
-    return None
+    callers = manager.get_hookcallers(plugin) or []
+    functions = [(caller, function) for caller in callers for function in caller.get_hookimpls()]
+    return [(caller, function) for caller, function in functions if function.plugin is plugin]
 
 
 def _add(gathered: Gathered, hook: str, function: pluggy.HookImpl, problems: list[PluginError]) -> None:
@@ -164,7 +156,7 @@ def _add(gathered: Gathered, hook: str, function: pluggy.HookImpl, problems: lis
         one.placements += result
     elif hook == "capgate_rules":
         one.rules += [path for path in result if _is_folder(source.origin, path, problems)]
-    elif source.caller:
+    else:
         from capgate.plugins.terms import fact_terms, operator_terms
 
         if hook == "capgate_facts":
@@ -179,7 +171,7 @@ _FAILED: Final = object()
 def _attempt(source: Source, hook: str, function: Callable[[], Any], problems: list[PluginError]) -> Any:
     """What `function` returns; `_FAILED`, and a problem, where the plugin's code fails."""
     try:
-        return source.call(function)
+        return source.caller.call(function)
     except Fault as fault:
         problems.append(PluginError(fault.id, fault.what, origin=source.origin, hook=hook))
         return _FAILED

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from capgate.plugins.errors import Fault, PluginError
+from capgate.plugins.calls import Fault
+from capgate.plugins.errors import PluginError
 from capgate.plugins.hooks import Gathered, invoke
 
 __all__ = ["tell"]
@@ -24,7 +25,7 @@ def tell(listening: Sequence[Gathered], to_json: Callable[[], dict[str, Any]]) -
         for function in one.listeners:
             verdict = to_json()
             try:
-                source.call(partial(invoke, function, context=source.context(), verdict=verdict))
+                source.caller.call(partial(invoke, function, context=source.context(), verdict=verdict))
             except Fault as fault:
                 problems.append(PluginError(fault.id, fault.what, origin=source.origin, hook="capgate_decided"))
     return tuple(problems)

@@ -62,10 +62,7 @@ def pinned_files(distribution: Distribution) -> PinnedFiles:
     Raises:
         NotPinnable: it is installed so that its files are not known, or one cannot be read.
     """
-    record = distribution.read_text("RECORD")
-    if not record:
-        raise NotPinnable("it has no RECORD, so its files are not known")
-    paths = sorted({row[0] for row in csv.reader(record.splitlines()) if row})
+    paths = _recorded(distribution)
     if any(path.endswith(".pth") for path in paths):
         raise NotPinnable("it is an editable install, whose files may change at any time")
     hashes: dict[str, str] = {}
@@ -86,6 +83,17 @@ def pinned_files(distribution: Distribution) -> PinnedFiles:
             packages.add(name)
     listed = digest([[path, found] for path, found in sorted(hashes.items())])
     return PinnedFiles(listed, files, frozenset(modules), frozenset(packages))
+
+
+def _recorded(distribution: Distribution) -> list[str]:
+    try:
+        record = distribution.read_text("RECORD") or ""
+        paths = sorted({row[0] for row in csv.reader(record.splitlines()) if row})
+    except (UnicodeDecodeError, csv.Error):
+        paths = []
+    if not paths:
+        raise NotPinnable("it has no RECORD that can be read, so its files are not known")
+    return paths
 
 
 def _is_covered(path: str) -> bool:
@@ -145,8 +153,8 @@ class _Finder:
         spec = PathFinder.find_spec(name, path, target)
         if spec is None:
             raise ModuleNotFoundError(f"no module named {name!r}", name=name)
-        self.found.add(name)
         if spec.origin is None:  # A folder without code of its own.
+            self.found.add(name)
             return spec
         expected = self.pinned.files.get(os.path.realpath(spec.origin))
         if expected is None:
@@ -157,6 +165,7 @@ class _Finder:
         else:
             with open(spec.origin, "rb") as file:
                 _check(file.read(), expected, spec.origin)
+        self.found.add(name)
         return spec
 
 

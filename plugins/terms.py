@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from capgate.plugins.api import Fact, Operator
-from capgate.plugins.errors import Fault, Origin
-from capgate.plugins.guard import Caller
+from capgate.plugins.calls import Calls, Fault
+from capgate.plugins.errors import Origin
 from capgate.policy.catalog import FactTerms, OperatorTerms
 from capgate.policy.errors import FactUnavailable
 
@@ -22,7 +22,7 @@ __all__ = ["fact_terms", "operator_terms"]
 T = TypeVar("T")
 
 
-def fact_terms(fact: Fact, origin: Origin, caller: Caller) -> FactTerms:
+def fact_terms(fact: Fact, origin: Origin, caller: Calls) -> FactTerms:
     """`fact` under its whole path, with a `read` that raises nothing but `FactUnavailable`."""
     path = f"plugin.{origin.name}.{fact.name}"
     read, kind = fact.read, fact.type
@@ -39,7 +39,7 @@ def fact_terms(fact: Fact, origin: Origin, caller: Caller) -> FactTerms:
     return FactTerms(path=path, type=kind, meaning=fact.meaning, read=reading, plugin=origin.name)
 
 
-def operator_terms(operator: Operator, origin: Origin, caller: Caller) -> OperatorTerms:
+def operator_terms(operator: Operator, origin: Origin, caller: Calls) -> OperatorTerms:
     """`operator` with functions that raise nothing but `FactUnavailable`."""
     title = f"operator {operator.name}"
     accepts, holds = operator.accepts, operator.holds
@@ -61,7 +61,7 @@ def operator_terms(operator: Operator, origin: Origin, caller: Caller) -> Operat
     )
 
 
-def _asked(caller: Caller, origin: Origin, title: str, function: Callable[[], T]) -> T:
+def _asked(caller: Calls, origin: Origin, title: str, function: Callable[[], T]) -> T:
     try:
         return caller.call(function)
     except Fault as fault:

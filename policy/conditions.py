@@ -19,10 +19,15 @@ from capgate.policy.patterns import Pattern, PatternRefused, compile_pattern
 from capgate.policy.rule_errors import Problems, RuleError, did_you_mean
 from capgate.policy.vocabulary import Reference, Term, UnknownPath, Vocabulary
 
-__all__ = ["AllOf", "AnyOf", "Check", "Condition", "Each", "Fact", "Not", "Reader", "Test"]
+__all__ = ["AllOf", "AnyOf", "Check", "Condition", "Each", "Fact", "Not", "Reader", "Test", "is_path"]
 
+_INDEX = re.compile(r"\[|\.[0-9*]")
 _SEGMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _COMBINATORS = ("all", "any", "none", "not")
+#: What other languages call our combinators.
+_ELSEWHERE = {"and": "all", "or": "any", "nor": "none"}
+#: How much of a pattern a message repeats, in code points.
+_SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +97,11 @@ class Not:
 Condition: TypeAlias = "AllOf | AnyOf | Not | Test"
 
 
+def is_path(text: str) -> bool:
+    """Whether `text` has the form of a path, known or not."""
+    return all(_SEGMENT.fullmatch(word) for word in text.split("."))
+
+
 class Reader:
     """Reads the conditions and paths of one rule file, gathering every problem.
 
@@ -131,14 +141,20 @@ class Reader:
             return Not(part, at) if part else None
         if key in _COMBINATORS:
             return self._combinator(key, inner, at, loops)
+        if not isinstance(inner, dict) and "." not in key and key not in loops:
+            hint = did_you_mean(_ELSEWHERE.get(key.lower(), key), _COMBINATORS)
+            message = f"{key!r} is none of {', '.join(_COMBINATORS)}, and a path is followed by a map of operators"
+            self._refuse("condition-form", message, there, hint=hint, key=True)
+            return None
         reference = self.path(key, there, loops, key=True)
         checks = self._checks(inner, there, loops)
         return Test(reference, checks, at) if reference and checks else None
 
     def path(self, text: str, at: Path, loops: Mapping[str, Term], *, key: bool = False) -> Reference | None:
         """Resolves a path; None, with the problem noted, where nothing knows it."""
-        if not all(_SEGMENT.fullmatch(word) for word in text.split(".")):
-            self._refuse("path-syntax", f"{text!r} is no path: names joined by dots", at, key=key)
+        if not is_path(text):
+            hint = "A path has no index: walk the list with for_each." if _INDEX.search(text) else None
+            self._refuse("path-syntax", f"{text!r} is no path: names joined by dots", at, hint=hint, key=key)
             return None
         try:
             return self._vocabulary.resolve(text, loops)
@@ -148,10 +164,19 @@ class Reader:
                 message = f"{text!r} has no value of its own"
             elif unknown.prefix:
                 message = f"{text!r}: {unknown.prefix!r} has no {unknown.word!r}"
+                if self._is_list(unknown.prefix, loops):
+                    hint = f"{unknown.prefix!r} is a list: walk it with for_each, and name the variable here."
             else:
                 message = f"{text!r}: nothing is called {unknown.word!r}"
             self._refuse("path-unknown", message, at, hint=hint, key=key)
             return None
+
+    def _is_list(self, text: str, loops: Mapping[str, Term]) -> bool:
+        try:
+            term = self._vocabulary.resolve(text, loops).term
+        except UnknownPath:
+            return False  # a prefix without a value of its own
+        return term.element is not None or term.type == "list"
 
     def _combinator(self, key: str, inner: Any, at: Path, loops: Mapping[str, Term]) -> Condition | None:
         there = (*at, key)
@@ -171,7 +196,8 @@ class Reader:
     def _checks(self, data: Any, at: Path, loops: Mapping[str, Term]) -> tuple[Check, ...]:
         """The operators under a path or under ``each``; empty where some cannot be understood."""
         if not isinstance(data, dict) or not data:
-            self._refuse("operators-missing", "a path is followed by a map of operators, such as {equals: 1}", at)
+            what = "'each'" if at[-1] == "each" else "a path"
+            self._refuse("operators-missing", f"{what} is followed by a map of operators, such as {{equals: 1}}", at)
             return ()
         checks = [self._check(name, operand, (*at, name), loops) for name, operand in data.items()]
         return tuple(check for check in checks if check) if all(checks) else ()
@@ -189,14 +215,16 @@ class Reader:
             hint = did_you_mean(name, known)
             self._refuse("operator-unknown", f"no operator is called {name!r}", at, hint=hint, key=True)
             return None
+        if isinstance(operand, dict) and "fact" in operand:
+            return self._fact(name, operand, at, loops)
         if name == "each":
             checks = self._checks(operand, at, loops)
             return Check(name, Each(checks), at) if checks else None
-        if isinstance(operand, dict) and "fact" in operand:
-            return self._fact(name, operand, at, loops)
         problem = operand_problem(name, operand)
         if problem:
-            hint = did_you_mean(operand, TYPES) if name == "type" and isinstance(operand, str) else None
+            hint = None
+            if name == "type":
+                hint = 'Write "null" in quotes.' if operand is None else did_you_mean(str(operand), TYPES)
             self._refuse("operand-unfit", f"{name!r}: {problem}", at, hint=hint)
             return None
         if name == "matches":
@@ -204,11 +232,13 @@ class Reader:
         return Check(name, operand, at)
 
     def _fact(self, name: str, operand: dict[str, Any], at: Path, loops: Mapping[str, Term]) -> Check | None:
+        operator = BUILT_IN[name]
+        if not operator.takes_facts:
+            hint = f"Give it {operator.takes}."
+            self._refuse("operand-fact", f"{name!r} takes no fact as its operand", at, hint=hint)
+            return None
         if len(operand) != 1 or not isinstance(operand["fact"], str):
             self._refuse("operand-fact", f"{name!r}: a fact operand is {{fact: some.path}} and nothing else", at)
-            return None
-        if not BUILT_IN[name].takes_facts:
-            self._refuse("operand-fact", f"{name!r} takes a literal, not a fact", at)
             return None
         reference = self.path(operand["fact"], (*at, "fact"), loops)
         return Check(name, Fact(reference), at) if reference else None
@@ -217,7 +247,8 @@ class Reader:
         try:
             pattern: Pattern = compile_pattern(text)
         except PatternRefused as refused:
-            self._refuse("pattern-unfit", f"the pattern {text!r} {refused}", at)
+            shown = text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+            self._refuse("pattern-unfit", f"the pattern {shown!r} {refused}", at)
             return None
         return Check("matches", pattern, at)
 

@@ -15,8 +15,8 @@ _LEFT_ALONE = frozenset({"tests", "README.md", "__init__.py", "__pycache__"})
 _LARGEST = 1 << 20
 
 
-def rule_files(folder: FilePath, problems: Problems) -> dict[str, bytes]:
-    """The files of a folder of rules, by name in the order of names, with their content.
+def rule_files(folder: FilePath, problems: Problems) -> dict[str, bytes] | None:
+    """The files of a folder of rules, by name in the order of names, with their content; None without a folder.
 
     A rule that is silently passed over is a hole in the gate: whatever is neither a rule file nor one
     of the few things that are left alone (``tests/``, ``README.md``, dot files, Python package files)
@@ -25,17 +25,20 @@ def rule_files(folder: FilePath, problems: Problems) -> dict[str, bytes]:
     try:
         real = folder.resolve(strict=True)
         entries = sorted(os.scandir(real), key=lambda entry: entry.name)
-    except OSError as error:
-        message = f"the folder cannot be read: {error.strerror}"
+    except (OSError, RuntimeError, ValueError) as error:
+        message = f"the folder cannot be read: {_reason(error)}"
         problems.add(RuleError("rules-unreadable", message, span=Span(str(folder))))
-        return {}
+        return None
     files: dict[str, bytes] = {}
     for entry in entries:
         if entry.name in _LEFT_ALONE or entry.name.startswith("."):
             continue
         span = Span(str(folder / entry.name))
         if not entry.name.endswith(".yaml"):
-            problems.add(RuleError("rules-foreign", f"{entry.name!r} is no rule file", span=span))
+            hint = None
+            if entry.name.lower().endswith((".yml", ".yaml")):
+                hint = f"Call it {FilePath(entry.name).stem + '.yaml'!r} if it is a rule; else move it away."
+            problems.add(RuleError("rules-foreign", f"{entry.name!r} is no rule file", hint=hint, span=span))
             continue
         target = FilePath(entry.path)
         try:
@@ -46,6 +49,11 @@ def rule_files(folder: FilePath, problems: Problems) -> dict[str, bytes]:
                 continue
             what = "is not a regular file" if inside else "is a link that leaves the folder"
             problems.add(RuleError("rules-foreign", f"{entry.name!r} {what}", span=span))
-        except OSError as error:
-            problems.add(RuleError("rules-unreadable", f"the file cannot be read: {error.strerror}", span=span))
+        except (OSError, RuntimeError) as error:
+            problems.add(RuleError("rules-unreadable", f"the file cannot be read: {_reason(error)}", span=span))
     return files
+
+
+def _reason(error: OSError | RuntimeError | ValueError) -> str:
+    """What the system says; before Python 3.13 a link to itself is a RuntimeError, a NUL in a name a ValueError."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)

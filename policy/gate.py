@@ -78,7 +78,9 @@ class Gate:
         """
         if self._decided is not None:
             return self.admit(descriptor, placement, existing_tools).rule
-        program = self._programs.get(placement) or self._program(placement)
+        program = self._programs.get(placement) if type(placement) is str else None
+        if program is None:
+            program = self._program(placement)
         if type(existing_tools) is not frozenset:
             existing_tools = _names(existing_tools)
         facts = _Facts(self._plugin_facts, descriptor, placement) if self._plugin_facts else None
@@ -91,7 +93,9 @@ class Gate:
         self, descriptor: Any, placement: str = "machine", existing_tools: Collection[str] = frozenset()
     ) -> Verdict:
         """The whole answer; arguments and errors as for `decide`, contract section 3."""
-        program = self._programs.get(placement) or self._program(placement)
+        program = self._programs.get(placement) if type(placement) is str else None
+        if program is None:
+            program = self._program(placement)
         if type(existing_tools) is not frozenset:
             existing_tools = _names(existing_tools)
         facts = _Facts(self._plugin_facts, descriptor, placement) if self._plugin_facts else None
@@ -124,7 +128,7 @@ class Gate:
         # Admitted, so its shape is right: every capability is a known text and every primitive is known.
         primitives = self.catalog.primitives
         used = dict.fromkeys(tool["primitive"] for tool in descriptor["tools"])
-        discloses = tuple(text for name in used if (text := primitives[name].discloses))
+        discloses = tuple(f"{name}: {text}" for name in used if (text := primitives[name].discloses))
         declared = tuple(descriptor.get("capabilities") or ())
         return Verdict("admitted", None, None, tuple(refusals), declared, discloses, terms, self.fingerprint)
 

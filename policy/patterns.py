@@ -11,12 +11,28 @@ import re
 import warnings
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 __all__ = ["Pattern", "PatternRefused", "compile_pattern"]
 
 _ESCAPES = re.compile(r"\\(?:[dDwWsSbBnrtfv]|x[0-9A-Fa-f]{2}|[!-/:-@\[-`{-~])")
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_POSIX_CLASS = re.compile(r"\[:.*?:\]", re.DOTALL)
+_CLASS = re.compile(r"\[\^?\]?[^\]]*\]")
+#: What `re` reads and RE2 does not, or reads otherwise; looked for outside of classes and escapes.
+_UNSHARED = (
+    (re.compile(r"\(\?#"), "has a comment"),
+    (re.compile(r"\(\?(?!:|P<|#)"), "sets a flag"),
+    (re.compile(r"\(\?P<(?![A-Za-z0-9_]+>)"), "names a group other than by a to z, A to Z, 0 to 9 and _"),
+    (re.compile(r"\{,[0-9]*\}"), "has a repeat without its least number, which RE2 takes for plain text"),
+)
 _LONGEST = 1000
+_DEEPEST = 50
+#: RE2 takes no repeat beyond this.
+_MOST_REPEATS = 1000
+#: What `re` tries again at every place where a repeat may end is no longer than this.
+_LONGEST_REST = 64
 
 
 class PatternRefused(Exception):
@@ -46,24 +62,31 @@ def compile_pattern(text: str) -> Pattern:
     """
     if len(text) > _LONGEST:
         raise PatternRefused(f"is longer than {_LONGEST} characters")
-    rest = _ESCAPES.sub("", text)
+    if _SURROGATES.search(text):
+        raise PatternRefused("holds half a character")
+    rest = _ESCAPES.sub("e", text)
     if "\\" in rest:
         raise PatternRefused("has an escape that RE2 and Python's re do not share")
-    if "[:" in rest:
+    if _POSIX_CLASS.search(rest):
         raise PatternRefused("has a POSIX class, which Python's re does not know")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            compiled = re.compile(text, re.ASCII)
-            tree = list(_walk(re._parser.parse(text, re.ASCII)))  # type: ignore[attr-defined]
-    except (re.error, OverflowError, RecursionError, Warning) as error:
-        raise PatternRefused(f"cannot be read: {error}") from None
+    bare = _CLASS.sub("c", rest)
+    if max(accumulate((mark == "(") - (mark == ")") for mark in bare), default=0) > _DEEPEST:
+        raise PatternRefused(f"nests groups deeper than {_DEEPEST} levels")
+    parsed, compiled = _by_re(text)
+    tree = list(_walk(parsed))
     if compiled.flags & ~re.ASCII or any(name == "SUBPATTERN" and (value[1] or value[2]) for name, value in tree):
         raise PatternRefused("sets a flag")
     odd = {name for name, _ in tree} - _SHARED
     if odd:
         raise PatternRefused(f"uses {', '.join(sorted(_WORDS.get(name, name.lower()) for name in odd))}")
-    if _simple(tree):
+    for unshared, what in _UNSHARED:
+        if unshared.search(bare):
+            raise PatternRefused(what)
+    if ("LITERAL", _BACKSPACE) in tree and r"\b" in text:
+        raise PatternRefused(r"has \b for a backspace, which RE2 does not know; write \x08")
+    if any(_MOST_REPEATS < int(number) != _NO_END for low, high, _ in _repeats(tree) for number in (low, high)):
+        raise PatternRefused(f"repeats something more than {_MOST_REPEATS} times")
+    if _simple(parsed, tree):
         return Pattern(text, True, compiled.fullmatch)
     return Pattern(text, False, _by_re2(text))
 
@@ -80,30 +103,57 @@ _WORDS = {
     "POSSESSIVE_REPEAT": "a possessive repeat",
 }
 _SINGLE = frozenset({"LITERAL", "NOT_LITERAL", "ANY", "IN"})
+_BACKSPACE = 8
+_NO_END = int(re._constants.MAXREPEAT)  # type: ignore[attr-defined]
+
+
+def _by_re(text: str) -> tuple[Any, re.Pattern[str]]:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return re._parser.parse(text, re.ASCII), re.compile(text, re.ASCII)  # type: ignore[attr-defined]
+    except (re.error, OverflowError, RecursionError, Warning) as error:
+        raise PatternRefused(f"cannot be read: {error}") from None
 
 
 def _walk(tree: Any) -> Iterator[tuple[str, Any]]:
     """Every node of a parsed pattern, by the name of its kind."""
-    if isinstance(tree, re._parser.SubPattern):  # type: ignore[attr-defined]
-        tree = list(tree)
-    if isinstance(tree, tuple) and tree and isinstance(tree[0], re._constants._NamedIntConstant):  # type: ignore[attr-defined]
-        yield str(tree[0]), tree[1] if len(tree) > 1 else None
-    if isinstance(tree, (list, tuple)):
-        for part in tree:
-            yield from _walk(part)
+    todo = [tree]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, re._parser.SubPattern):  # type: ignore[attr-defined]
+            part = list(part)
+        if isinstance(part, tuple) and part and isinstance(part[0], re._constants._NamedIntConstant):  # type: ignore[attr-defined]
+            yield str(part[0]), part[1] if len(part) > 1 else None
+        if isinstance(part, (list, tuple)):
+            todo.extend(reversed(part))
 
 
-def _simple(tree: list[tuple[str, Any]]) -> bool:
-    r"""Whether `re` is certain to be linear: at most one repeat of varying length, of one character.
+def _repeats(tree: list[tuple[str, Any]]) -> list[tuple[int, int, Any]]:
+    """Least number, most, and what is repeated, of every repeat."""
+    return [value for name, value in tree if name in ("MAX_REPEAT", "MIN_REPEAT")]
 
-    ``\s`` goes to RE2 as well, since the two disagree about the vertical tab.
+
+def _simple(parsed: Any, tree: list[tuple[str, Any]]) -> bool:
+    r"""Whether `re` is certain to take time linear in the text, and to agree with RE2.
+
+    At most one place leaves a choice, a repeat of one character or a list of alternatives: with two
+    of them `re` may try every pair, with many every combination. The two disagree about the vertical
+    tab in ``\s``, about ``\B`` in an empty text, and about ``$`` before a last newline.
     """
-    repeats = [value for name, value in tree if name in ("MAX_REPEAT", "MIN_REPEAT")]
-    if any(str(value[2][0][0]) not in _SINGLE or len(value[2]) != 1 for value in repeats):
+    repeats = _repeats(tree)
+    if any(len(item) != 1 or str(item[0][0]) not in _SINGLE for _, _, item in repeats):
         return False
     if any("SPACE" in str(value) for name, value in tree if name == "CATEGORY"):
         return False
-    return sum(1 for low, high, _ in repeats if low != high) <= 1
+    anchors = [str(value) for name, value in tree if name == "AT"]
+    if "AT_NON_BOUNDARY" in anchors:
+        return False
+    if "AT_END" in anchors[:-1] or ("AT_END" in anchors and str(parsed[-1][0]) != "AT"):
+        return False
+    varying = sum(1 for low, high, _ in repeats if low != high)
+    choices = varying + sum(1 for name, _ in tree if name == "BRANCH")
+    return choices == 0 or (choices == 1 and (not varying or parsed.getwidth()[0] <= _LONGEST_REST))
 
 
 def _by_re2(text: str) -> Callable[[str], Any]:
@@ -114,12 +164,14 @@ def _by_re2(text: str) -> Callable[[str], Any]:
     try:
         compiled = re2.compile(text, options=options)
     except re2.error as error:
-        raise PatternRefused(f"cannot be read by RE2: {error.args[0]!r}") from None
+        said = error.args[0]
+        said = said.decode(errors="replace") if isinstance(said, bytes) else said
+        raise PatternRefused(f"cannot be read by RE2: {said}") from None
 
     def matches(value: str) -> Any:
         try:
             return compiled.fullmatch(value)
         except UnicodeEncodeError:  # half a surrogate pair is one odd character, to RE2 as to `re`
-            return compiled.fullmatch(value.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+            return compiled.fullmatch(_SURROGATES.sub("\ufffd", value))
 
     return matches

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -18,7 +18,17 @@ from capgate.policy.shapes import Fault, Shape
 from capgate.policy.templates import Template, read_template
 from capgate.policy.vocabulary import ROOTS, Reference, Term, Vocabulary
 
-__all__ = ["Example", "Loop", "Rule", "RuleFile", "Trigger", "check_shape", "read_loop", "read_rule_file"]
+__all__ = [
+    "Example",
+    "Loop",
+    "Rule",
+    "RuleFile",
+    "Trigger",
+    "check_shape",
+    "load_rule_file",
+    "read_loop",
+    "read_rule_file",
+]
 
 _VARIABLE = re.compile(r"[a-z][a-z0-9_]*")
 _WORDS = frozenset({*ROOTS, "fact", "all", "any", "none", "not"})
@@ -114,11 +124,21 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class RuleFile:
-    """A rule file whose shape is right and whose stages are yet unknown."""
+    """A rule file that was read as far as its shape; its stages are yet unknown.
+
+    Attributes:
+        document: the file.
+        stem: its name without the suffix.
+        provider: who ships it.
+        sound: whether its shape is right; if not, it is read only for what else is wrong with it.
+        readable: the numbers of the triggers whose shape is right.
+    """
 
     document: Document
     stem: str
     provider: str
+    sound: bool
+    readable: tuple[int, ...]
 
 
 @cache
@@ -126,34 +146,35 @@ def _shape(kind: str) -> Shape:
     return Shape(getattr(schema, kind), f"schema of {kind.lower()}")
 
 
-def check_shape(document: Document, kind: str, problems: Problems) -> bool:
-    """Holds a file against the schema named `kind`; tells whether it fits."""
+def check_shape(document: Document, kind: str, problems: Problems) -> list[Fault]:
+    """Holds a file against the schema named `kind`; the faults, which also go to `problems`."""
     shape = _shape(kind)
     if shape.holds(document.data):
-        return True
-    problems.extend(_fault_problem(document, fault, getattr(schema, kind)) for fault in shape.faults(document.data))
-    return False
+        return []
+    faults = shape.faults(document.data)
+    problems.extend(_fault_problem(document, fault) for fault in faults)
+    return faults
 
 
 def load_rule_file(source: bytes, name: str, stem: str, provider: str, problems: Problems) -> RuleFile | None:
-    """Reads a file as far as its shape; None, with the problems noted, where it has none."""
+    """Reads a file as far as its shape; what is wrong goes to `problems`. None where nothing can be read of it."""
     try:
         document = load_yaml(source, name)
     except DocumentError as error:
         problems.add(error)
         return None
-    if not check_shape(document, "RULE", problems):
+    faults = check_shape(document, "RULE", problems)
+    data = document.data
+    if not isinstance(data, dict):
         return None
-    if document.data["id"] != stem:
-        problems.add(
-            RuleError(
-                "rule-id",
-                f"the rule {document.data['id']!r} is in a file called {stem!r}",
-                span=document.span(("id",)),
-            )
-        )
-        return None
-    return RuleFile(document, stem, provider)
+    places = [fault.path for fault in faults if fault.kind != "unknown"]
+    if "id" in data and ("id",) not in places and data["id"] != stem:
+        message = f"the rule {data['id']!r} is in a file called {stem + '.yaml'!r}"
+        problems.add(RuleError("rule-id", message, span=document.span(("id",))))
+    count = len(data["triggers"]) if isinstance(data.get("triggers"), list) else 0
+    unread = {path[1] for path in places if path[:1] == ("triggers",) and len(path) > 1}
+    readable = tuple(number for number in range(count) if number not in unread)
+    return RuleFile(document, stem, provider, not faults, readable)
 
 
 def read_loop(
@@ -183,19 +204,35 @@ def read_rule_file(
     file: RuleFile,
     *,
     stages: Mapping[str, Loop | None],
+    unread: Callable[[str], bool],
     vocabulary: Vocabulary,
     operators: Mapping[str, OperatorTerms],
     placements: Sequence[str],
     problems: Problems,
-) -> Rule:
-    """Reads the rest of a file; what is wrong goes to `problems`, and the rule is then not to be used."""
+) -> Rule | None:
+    """Reads the rest of a file; what is wrong goes to `problems`, and the rule is then not to be used.
+
+    Args:
+        file: the file.
+        stages: every stage, with what it walks over.
+        unread: tells of a stage's name that nothing is known of it, since the file that adds it is wrong.
+        vocabulary: the paths that exist.
+        operators: the operators that plugins add.
+        placements: the names of all placements.
+        problems: where mistakes go.
+    """
     document, data = file.document, file.document.data
     reader = Reader(document, vocabulary, operators, problems)
     triggers = []
-    for number, part in enumerate(data["triggers"]):
+    for number in file.readable:
+        part = data["triggers"][number]
+        if unread(part["stage"]):
+            continue  # what names the stage's variable would only repeat the problem
         trigger = _trigger(part, ("triggers", number), file, stages, reader, problems)
         if trigger:
             triggers.append(trigger)
+    if not file.sound:
+        return None
     return Rule(
         data["id"],
         data["title"],
@@ -236,8 +273,9 @@ def _trigger(
     when = reader.condition(data["when"], (*at, "when"), loops)
     reason = read_template(data["reason"], (*at, "reason"), loops, reader=reader, document=document, problems=problems)
     remedy_at = (*at, "remedy") if "remedy" in data else ("remedy",)
+    said = data.get("remedy", document.data.get("remedy", ""))
     remedy = read_template(
-        data.get("remedy", document.data.get("remedy", "")),
+        said if isinstance(said, str) else "",
         remedy_at,
         loops,
         reader=reader,
@@ -248,6 +286,11 @@ def _trigger(
     if "at" in data:
         placeholder = _AT_PLACEHOLDER.fullmatch(data["at"])
         is_value = placeholder is not None
+        if not is_value and "{" in data["at"]:
+            message = f"{data['at']!r} is neither a path nor one path in braces"
+            hint = "Give a path, or one path in braces and nothing around it."
+            problems.add(RuleError("path-syntax", message, hint=hint, span=document.span((*at, "at"))))
+            return None
         pointed = reader.path(placeholder[1] if placeholder else data["at"], (*at, "at"), loops)
         if pointed is None:
             return None
@@ -273,15 +316,24 @@ def _examples(document: Document, placements: Sequence[str], problems: Problems)
     return made
 
 
-def _fault_problem(document: Document, fault: Fault, whole: schema.Schema) -> RuleError:
-    word = str(fault.path[-1]) if fault.path else "the file"
+def _fault_problem(document: Document, fault: Fault) -> RuleError:
+    *_, holder, last = ("", "the file", *fault.path)
+    word = repr(last) if isinstance(last, str) and fault.path else str(last)
     if fault.kind == "unknown":
         span = document.span(fault.path, key=True)
-        if word in _LOOSENING:
-            return RuleError("rule-loosens", f"{word!r} would loosen a rule", span=span)
+        if last in _LOOSENING:
+            return RuleError("rule-loosens", f"{word} would loosen a rule", span=span)
         known = fault.expected.removeprefix("one of ").split(", ")
-        return RuleError("key-unknown", f"{word!r} is no key here", hint=did_you_mean(word, known), span=span)
+        return RuleError("key-unknown", f"{word} is no key here", hint=did_you_mean(str(last), known), span=span)
     if fault.kind == "required":
-        return RuleError("key-missing", f"{word!r} is missing", span=document.span(fault.path[:-1]))
-    message = f"{word!r} has to be {fault.expected}, and is {fault.found}"
-    return RuleError("value-unfit", message, span=document.span(fault.path))
+        return RuleError("key-missing", f"{word} is missing", span=document.span(fault.path[:-1]))
+    if isinstance(last, int):
+        word = f"item {last + 1} of {holder!r}"
+    hint = None
+    if fault.kind == "allowed":
+        allowed = fault.expected.removeprefix("one of ").split(", ")
+        hint = did_you_mean(fault.found.strip("'"), allowed)
+    elif fault.kind == "type" and (fault.expected, fault.found) == ("string", "object"):
+        hint = "Put a text that begins with a brace in quotes."
+    message = f"{word}: expected {fault.expected}, found {fault.found}"
+    return RuleError("value-unfit", message, hint=hint, span=document.span(fault.path))

@@ -90,16 +90,21 @@ class _Loader:
         self.files: dict[str, RuleFile] = {}
         self.shipped: set[str] = set()
         self.after: dict[str, str] = {}
+        #: Stages whose loop is wrong, and whether there may be stages of which nothing is known.
+        self.broken: set[str] = set()
+        self.stages_lost = False
 
     def folder(self, folder: RuleFolder, *, base: bool) -> None:
         files = rule_files(folder.path, self.problems)
+        if files is None:
+            return
         ruleset = files.pop(RULESET, None)
         name = str(folder.path / RULESET)
         if ruleset is not None:
             self._stages(ruleset, name, base=base)
         elif base:
             self.problems.add(RuleError("ruleset-missing", f"there is no {RULESET}", span=Span(str(folder.path))))
-        if not files and not self.problems:
+        if not files:
             self.problems.add(RuleError("rules-empty", "there are no rules in the folder", span=Span(str(folder.path))))
         for file_name, source in files.items():
             stem = file_name.removesuffix(".yaml")
@@ -121,8 +126,10 @@ class _Loader:
             document = load_yaml(source, name)
         except DocumentError as error:
             self.problems.add(error)
+            self.stages_lost = True
             return
-        if not check_shape(document, "RULESET" if base else "OVERLAY", self.problems):
+        if check_shape(document, "RULESET" if base else "OVERLAY", self.problems):
+            self.stages_lost = True
             return
         reader = Reader(document, self.vocabulary, {}, self.problems)
         for number, data in enumerate(document.data["stages"]):
@@ -150,8 +157,13 @@ class _Loader:
         else:
             message = f"no stage is called {data['after']!r}"
             hint = did_you_mean(data["after"], self.order)
+            if data["after"] in [other["name"] for other in document.data["stages"][number + 1 :]]:
+                message = f"the stage {data['after']!r} comes later"
+                hint = "Stages are read from the top: put that stage first."
             self.problems.add(RuleError("stage-unknown", message, hint=hint, span=document.span((*at, "after"))))
         self.loops[stage] = loop
+        if loop is None and "for_each" in data:
+            self.broken.add(stage)
 
     def _listing(self, ids: Sequence[str], stage: str, at: tuple[str | int, ...], document: Document) -> None:
         listed = self.listed[stage] = []
@@ -166,10 +178,11 @@ class _Loader:
     def rules(self) -> dict[str, Rule]:
         """Reads what the files say, now that every stage is known."""
         placements = tuple(self.catalog.placements)
-        return {
+        read = {
             id: read_rule_file(
                 file,
                 stages=self.loops,
+                unread=lambda stage: stage in self.broken or (self.stages_lost and stage not in self.loops),
                 vocabulary=self.vocabulary,
                 operators=self.catalog.operators,
                 placements=placements,
@@ -177,6 +190,7 @@ class _Loader:
             )
             for id, file in self.files.items()
         }
+        return {id: rule for id, rule in read.items() if rule}
 
     def stages(self, rules: Mapping[str, Rule]) -> Iterable[Stage]:
         """The stages with their triggers: the listed rules first, then those of overlays by file name."""

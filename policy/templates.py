@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from capgate.policy.conditions import Reader
+from capgate.policy.conditions import Reader, is_path
 from capgate.policy.documents import Document
 from capgate.policy.paths import Path
 from capgate.policy.rule_errors import Problems, RuleError
@@ -17,6 +17,8 @@ __all__ = ["Template", "read_template"]
 #: The pieces of a template in order: text, or the path whose value stands there.
 Template: TypeAlias = "tuple[str | Reference, ...]"
 
+#: How much of the text a message shows on each side of the mistake, in code points.
+_AROUND = 12
 _PIECE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 
@@ -33,7 +35,12 @@ def read_template(
         if found[0] in ("{{", "}}"):
             plain += found[0][0]
         elif found[1] is None:
-            problems.add(RuleError("template-syntax", f"a lone {found[0]!r} in the text", span=document.span(at)))
+            around = text[max(found.start() - _AROUND, 0) : found.end() + _AROUND]
+            message = f"a lone {found[0]!r} in the text, at {around!r}"
+            problems.add(RuleError("template-syntax", message, span=document.span(at)))
+        elif not is_path(found[1]):
+            message = f"{found[0]!r} holds no path: names joined by dots"
+            problems.add(RuleError("template-syntax", message, span=document.span(at)))
         else:
             reference = reader.path(found[1], at, loops)
             if reference:

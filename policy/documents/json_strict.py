@@ -11,7 +11,7 @@ from typing import Any, Final, NoReturn
 from capgate.policy.documents.document import Lines, Place
 from capgate.policy.documents.errors import DocumentError, shown
 from capgate.policy.documents.frames import Frame, ListFrame, ObjectFrame
-from capgate.policy.documents.numbers import MAX_INTEGER, finite_float, safe_integer
+from capgate.policy.documents.numbers import MAX_INTEGER, exact_float, safe_integer
 
 __all__ = ["MAX_DEPTH", "locate", "parse"]
 
@@ -149,9 +149,9 @@ class _Reader:
             hint = "Write numbers as 12, -0.5 or 1e3: no leading zero, and digits on both sides of the point."
             self.fail("json-syntax", self.at, "this is no JSON number", hint)
         whole = found[1] is None and found[2] is None
-        number = safe_integer(found[0]) if whole else finite_float(found[0])
+        number = safe_integer(found[0]) if whole else exact_float(found[0])
         if number is None:
-            limit = f"an integer beyond {MAX_INTEGER}" if whole else "a number too large for a double"
+            limit = f"{'an integer' if whole else 'a number'} beyond {MAX_INTEGER}"
             self.fail("number-inexact", self.at, f"{limit} cannot be written exactly")
         self.at = found.end()
         return number

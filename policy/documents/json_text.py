@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from capgate.policy.documents.document import Document
 from capgate.policy.documents.json_strict import MAX_DEPTH, locate, parse
-from capgate.policy.documents.numbers import finite_float, safe_integer
+from capgate.policy.documents.numbers import exact_float, safe_integer
 from capgate.policy.documents.source import read_text
 
 __all__ = ["load_json"]
@@ -26,8 +26,8 @@ def load_json(source: bytes, name: str = "<input>", *, first_line: int = 1) -> D
 
     Raises:
         DocumentError: the first thing wrong with it. Among them are duplicate keys, lists and
-            objects nested over 32 levels (the root is level 1), NaN and infinities, integers
-            beyond 2^53, numbers too large for a double, and half surrogate pairs.
+            objects nested over 32 levels (the root is level 1), NaN and infinities, numbers
+            beyond 2^53, and half surrogate pairs.
     """
     text = read_text(source, name, first_line)
     try:
@@ -83,7 +83,7 @@ def _integer(text: str) -> int:
 
 
 def _float(text: str) -> float:
-    number = finite_float(text)
+    number = exact_float(text)
     if number is None:
         raise _Suspicious
     return number

@@ -1,16 +1,15 @@
 """Which numbers are taken: those that canonical JSON (RFC 8785) can write (contract 11.10).
 
-An integer is taken where a double holds it and its neighbours apart: up to 2^53 either way. A
-number with a fraction or an exponent is rounded to the nearest double, which may be zero; only
-one too large for any double is refused.
+A number is taken up to 2^53 either way: beyond, a double no longer holds neighbouring integers apart,
+and what canonical JSON writes of it could not be read again. Within, a number with a fraction or an
+exponent is rounded to the nearest double, which may be zero.
 """
 
 from __future__ import annotations
 
-from math import isinf
 from typing import Final
 
-__all__ = ["MAX_INTEGER", "finite_float", "safe_integer"]
+__all__ = ["MAX_INTEGER", "exact_float", "safe_integer"]
 
 #: The largest integer taken, 2^53; the smallest is its negative.
 MAX_INTEGER: Final = 2**53
@@ -28,7 +27,7 @@ def safe_integer(text: str) -> int | None:
     return -int(digits) if text.startswith("-") else int(digits)
 
 
-def finite_float(text: str) -> float | None:
-    """The double nearest to the number in `text`, or None where it is too large for one."""
+def exact_float(text: str) -> float | None:
+    """The double nearest to the number in `text`, or None where it is beyond 2^53."""
     number = float(text)
-    return None if isinf(number) else number
+    return number if -MAX_INTEGER <= number <= MAX_INTEGER else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from capgate.policy.documents.numbers import MAX_INTEGER, finite_float, safe_integer
+from capgate.policy.documents.numbers import MAX_INTEGER, exact_float, safe_integer
 
 __all__ = ["Fault", "resolve"]
 
@@ -55,9 +55,9 @@ def resolve(text: str, at: int) -> str | int | float | bool | None:
         number = int(octal, 8) if octal else int(hexadecimal, 16)
         return _exact(number if number <= MAX_INTEGER else None, at)
     if _FLOAT.fullmatch(text):
-        number_or_none = finite_float(text)
+        number_or_none = exact_float(text)
         if number_or_none is None:
-            raise Fault("number-inexact", at, "a number too large for a double cannot be written exactly")
+            raise Fault("number-inexact", at, f"a number beyond {MAX_INTEGER} cannot be written exactly")
         return number_or_none
     return text
 

@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-import capgate.host.assembly
+from capgate.host import assembly
+from capgate.policy.errors import PolicyInvalid
 from capgate.policy.gate import Gate
 
 Run = Callable[..., Any]
@@ -71,11 +72,11 @@ def test_the_first_code_of_5_3_4_1_0_that_applies(
     [
         (["--bogus"], "No such option"),
         (["--format", "xml"], "--format"),
-        (["--placement", "bogus"], "'bogus' is not one of browser, machine"),
+        (["--placement", "bogus"], "'bogus' is not one of machine, browser"),
         (["--rules", "missing"], "'missing' does not exist"),
         (["--rules", "x.json"], "'x.json' is a file"),
         (["-", "-"], "standard input can be read only once"),
-        (["--output"], "--output"),
+        (["--output"], "Option '--output' requires an argument"),
     ],
 )
 def test_a_wrong_command_line_is_2_with_a_sentence(
@@ -85,7 +86,6 @@ def test_a_wrong_command_line_is_2_with_a_sentence(
     done = capgate("check", *arguments)
     assert (done.code, done.out) == (2, "")
     assert sentence in done.err
-    assert "Usage: capgate check" in done.err
     assert "Traceback" not in done.err
 
 
@@ -102,8 +102,8 @@ def test_every_problem_of_an_invalid_policy_is_named_with_its_place_and_what_to_
     write("x.json", clock)
     done = capgate("check", "--rules", broken_rules)
     assert (done.code, done.out) == (3, "")
-    with pytest.raises(capgate_error()) as raised:
-        capgate_module().open_gate(rules=[broken_rules])
+    with pytest.raises(PolicyInvalid) as raised:
+        assembly.open_gate(rules=[broken_rules])
     problems = raised.value.problems
     assert len(problems) >= 2
     rows = done.err.splitlines()
@@ -111,16 +111,6 @@ def test_every_problem_of_an_invalid_policy_is_named_with_its_place_and_what_to_
         assert f"{problem.span}: {problem.id}: {problem.message}" in rows
         assert f"    fix: {problem.hint}" in rows
     assert rows[-1] == f"capgate: policy-invalid: the policy has {len(problems)} problems, so nothing was judged"
-
-
-def capgate_module() -> Any:
-    return capgate.host.assembly
-
-
-def capgate_error() -> Any:
-    from capgate import PolicyInvalid
-
-    return PolicyInvalid
 
 
 def test_two_rule_folders_both_count(capgate: Run, write: Write, clock: Any, warning_rules: Path, folder: Path) -> None:
@@ -139,7 +129,7 @@ def test_a_defect_is_one_line_that_asks_to_report_it(
     def broken(**_: Any) -> Any:
         raise RuntimeError("turned\n\u202eround")
 
-    monkeypatch.setattr(capgate_module(), "open_gate", broken)
+    monkeypatch.setattr(assembly, "open_gate", broken)
     write("x.json", clock)
     done = capgate("check")
     assert (done.code, done.out) == (5, "")

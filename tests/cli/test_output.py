@@ -93,15 +93,16 @@ def test_a_write_that_fails_half_way_leaves_the_old_file_alone(
     assert sorted(path.name for path in folder.iterdir()) == ["in", "report"]
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError, OutputError])
-def test_whatever_ends_a_run_early_leaves_the_old_file_alone(
-    error: type[BaseException], write: Write, folder: Path
-) -> None:
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), RuntimeError(), OutputError("output-failed", "as told")])
+def test_whatever_ends_a_run_early_leaves_the_old_file_alone(error: BaseException, write: Write, folder: Path) -> None:
+    def run() -> None:
+        with open_output("report") as output:
+            output.write("half of the new one")
+            raise error
+
     write("report", "the old one")
-    fault = error("output-failed", "as told") if error is OutputError else error()
-    with pytest.raises(error), open_output("report") as output:
-        output.write("half of the new one")
-        raise fault
+    with pytest.raises(type(error)):
+        run()
     assert (folder / "report").read_text() == "the old one"
     assert [path.name for path in folder.iterdir()] == ["report"]
 

@@ -79,7 +79,7 @@ def test_an_empty_no_color_does_not_count(write: Write, launcher: Any) -> None:
 
 def test_json_on_a_terminal_has_no_colour(write: Write, launcher: Any) -> None:
     write("b.json", launcher)
-    code, got = on_terminal("check", "--format", "json")
+    got = on_terminal("check", "--format", "json")[1]
     assert json.loads(got)["summary"]["refused"] == 1
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import shutil
@@ -10,11 +11,13 @@ import sys
 import sysconfig
 import venv
 import zipfile
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
 from pathlib import Path, PurePosixPath
 
 import pytest
 
-from tree import ROOT, installed_files, listed, package_folders, setup_cfg
+from tree import PACKAGE, ROOT, installed_files, listed, modules, package_folders, setup_cfg
 
 #: What a build reads beside the package folders.
 BUILD_FILES = ("setup.cfg", "pyproject.toml", "README.md", "LICENSE")
@@ -50,6 +53,15 @@ def build_wheel(project: Path) -> Path:
     pip("wheel", *quietly, project, python=Path(sys.executable), cwd=project)
     (wheel,) = (project / "dist").glob("*.whl")
     return wheel
+
+
+def imported(module: Path) -> Iterator[str]:
+    """The names of the modules that `module` imports, wherever in it."""
+    for node in ast.walk(ast.parse(module.read_bytes())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
 
 
 def files_of(wheel: Path) -> set[PurePosixPath]:
@@ -127,6 +139,13 @@ def setup_version() -> str:
 
 def test_the_wheel_carries_the_version_that_the_source_states(wheel: Path) -> None:
     assert wheel.name.split("-")[:2] == ["capgate", setup_version()]
+
+
+def test_the_dependencies_are_what_the_packages_import() -> None:
+    roots = {name.partition(".")[0] for module in modules() for name in imported(module)}
+    distributions = packages_distributions()
+    needed = {distributions[root][0].lower() for root in roots - sys.stdlib_module_names - {PACKAGE}}
+    assert needed == {bound.partition(">=")[0] for bound in listed(setup_cfg()["options"]["install_requires"])}
 
 
 def test_the_lowest_environment_pins_every_lower_bound() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from capgate.plugins import guard
 from capgate.plugins.api import Fact, HookContext, Mechanism, Operator, Param, Placement, Primitive, hookimpl
 from capgate.plugins.config import Config
 from capgate.plugins.errors import PluginError
@@ -19,7 +20,7 @@ from capgate.policy.errors import PolicyInvalid
 class Plugin:
     """A plugin whose hooks return, or do, what the test says."""
 
-    def __init__(self, name: str = "tides", version: str | None = "1.2", **hooks: Any):
+    def __init__(self, name: str = "tides", version: str | None = "1.2", /, **hooks: Any):
         self.name = name
         self.version = version
         for hook, result in hooks.items():
@@ -315,7 +316,7 @@ def test_a_plugin_has_a_fit_name(name: Any) -> None:
 
 
 def test_two_plugins_cannot_have_one_name() -> None:
-    found = problems(Plugin(capgate_primitives=[]), Plugin(version="1.3", capgate_rules=[]))
+    found = problems(Plugin(capgate_primitives=[]), Plugin("tides", "1.3", capgate_rules=[]))
     assert [one.id for one in found] == ["plugin-twice", "plugin-twice"]
 
 
@@ -327,6 +328,30 @@ class Odd:
 
 def test_a_property_that_exits_is_named() -> None:
     assert "raised SystemExit: bye" in problem(Odd()).message
+
+
+class Unlistable:
+    name = "tides"
+
+    def __dir__(self) -> list[str]:
+        raise RuntimeError("no attributes today")
+
+
+class Incomparable(Unlistable):
+    __hash__ = None  # type: ignore[assignment]
+
+    def __dir__(self) -> list[str]:
+        return []
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("not today")
+
+
+@pytest.mark.parametrize(("plugin", "text"), [(Unlistable(), "no attributes today"), (Incomparable(), "not today")])
+def test_a_plugin_that_cannot_be_looked_at_is_named(plugin: object, text: str) -> None:
+    found = problem(plugin)
+    assert found.id == "plugin-raised"
+    assert f"plugin 'tides' (without a version): raised RuntimeError: {text}" in found.message
 
 
 class Misspelt:
@@ -408,6 +433,15 @@ def test_what_a_hook_prints_does_not_reach_stdout(capsys: pytest.CaptureFixture[
     out, err = capsys.readouterr()
     assert out == ""
     assert err == "hello from a plugin\n"
+
+
+def test_a_thread_that_cannot_be_started_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(self: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(guard, "_idle", [])
+    monkeypatch.setattr(threading.Thread, "start", start)
+    assert "could not be called, as no thread can be started" in problem(Plugin(capgate_primitives=[])).message
 
 
 def test_every_problem_of_every_plugin_is_reported() -> None:

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from capgate.plugins.api import Fact, HookContext, Operator, hookimpl
+from capgate.plugins.calls import Fault
 from capgate.plugins.config import Config
-from capgate.plugins.errors import Fault
 from capgate.plugins.guard import Caller
 from capgate.plugins.manager import LoadedPlugins, load
 from capgate.policy.catalog import FactTerms, OperatorTerms

@@ -133,7 +133,7 @@ def test_names_in_use_are_taken_from_any_set_of_texts(gate: capgate.Gate) -> Non
     assert gate.decide(CLOCK, existing_tools=["other"]) is None
 
 
-@pytest.mark.parametrize("names", ["tide_now", b"tide_now", [1], [None]])
+@pytest.mark.parametrize("names", ["tide_now", b"tide_now", [1], [None]], ids=["text", "bytes", "numbers", "nulls"])
 def test_names_that_are_no_texts_are_refused_before_anything_is_judged(gate: capgate.Gate, names: Any) -> None:
     with pytest.raises(CapgateError) as caught:
         gate.decide(CLOCK, existing_tools=names)

@@ -58,7 +58,7 @@ def shaped_like(part: Any) -> st.SearchStrategy[Any]:
             part = option
     kind = part.get("type")
     if kind == "dict" and "schema" in part:
-        members = {key: shaped_like(member) | VALUES for key, member in part["schema"].items()}
+        members = {key: shaped_like(member) for key, member in part["schema"].items()}
         right = st.fixed_dictionaries({}, optional={**members, "other": VALUES})
     elif kind == "dict":
         right = st.dictionaries(st.sampled_from(["x", "y"]), shaped_like(part.get("valuesrules", {})) | VALUES, max_size=2)
@@ -68,14 +68,14 @@ def shaped_like(part: Any) -> st.SearchStrategy[Any]:
         right = st.sampled_from(part["allowed"])
     else:
         right = SCALARS
-    return st.one_of(right, right, right, SCALARS)
+    return st.one_of(*[right] * 8, VALUES)
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_the_code_and_cerberus_take_the_same_documents(name: str) -> None:
     taken = refused = 0
 
-    @settings(max_examples=600, deadline=None, derandomize=True)
+    @settings(max_examples=300, deadline=None, derandomize=True)
     @given(shaped_like(getattr(schema, name)))
     def compare(document: Any) -> None:
         nonlocal taken, refused
@@ -85,9 +85,9 @@ def test_the_code_and_cerberus_take_the_same_documents(name: str) -> None:
         taken, refused = taken + expected, refused + (not expected)
 
     compare()
-    assert refused > 50
+    assert refused > 30
     if name == "DESCRIPTOR":
-        assert taken > 50
+        assert taken > 30
 
 
 FAULTS: list[tuple[str, Any, list[tuple[Any, ...]]]] = [

@@ -47,10 +47,12 @@ def shipped_rules() -> dict[str, dict[str, Any]]:
 def assembled(
     rules: Mapping[str, Mapping[str, Any]], stages: Sequence[Mapping[str, Any]], overlay: Overlay
 ) -> tuple[dict[str, Mapping[str, Any]], list[dict[str, Any]]]:
-    """Rules and stages with an overlay's: its stages right after those they name, its rules last in each stage."""
+    """Rules and stages with an overlay's: its stages after those they name, its rules last in each stage."""
     order = [dict(stage, rules=list(stage["rules"])) for stage in stages]
     for stage in overlay.stages:
         at = next(at for at, earlier in enumerate(order) if earlier["name"] == stage["after"])
+        while at + 1 < len(order) and order[at + 1].get("after") == stage["after"]:
+            at += 1  # Stages after the same one keep the order in which they are listed.
         order.insert(at + 1, {**stage, "rules": []})
     for name in sorted(overlay.rules, key=lambda name: f"{name}.yaml"):
         for stage in order:
