@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from capgate.plugins.manager import load
 from capgate.policy.gate import Gate
 from capgate.policy.ruleset import RuleFolder, load_ruleset
-from capgate.policy.verdict import Verdict
 
 __all__ = ["open_gate"]
 
@@ -29,14 +27,7 @@ def open_gate(rules: Sequence[str | os.PathLike[str]] = (), plugins: Sequence[ob
     overlays = [RuleFolder(folder, name) for name, folder in loaded.rule_folders]
     overlays += [RuleFolder(Path(folder), os.fspath(folder)) for folder in rules]
     ruleset = load_ruleset(loaded.catalog, RuleFolder(_shipped_rules(), "capgate"), overlays)
-    listener = loaded.decided
-    if listener is None:
-        return Gate(loaded.catalog, ruleset)
-
-    def decided(descriptor: Any, verdict: Verdict) -> None:
-        listener(verdict)
-
-    return Gate(loaded.catalog, ruleset, decided=decided)
+    return Gate(loaded.catalog, ruleset, decided=loaded.decided)
 
 
 def _shipped_rules() -> Path:

@@ -183,5 +183,5 @@ class Hooks(Protocol):
         """Absolute paths of folders with rules; they are read like any ``--rules`` folder."""
 
     @_hookspec
-    def capgate_decided(self, context: HookContext, verdict: Mapping[str, Any]) -> None:
-        """Told of each verdict, as JSON data of its own; an error here is reported and changes no verdict."""
+    def capgate_decided(self, context: HookContext, descriptor: Any, verdict: Mapping[str, Any]) -> None:
+        """Told of each verdict and what it is about, as JSON data; an error here is logged and changes nothing."""

@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any
+from typing import Any, Final
+
+import pluggy
 
 from capgate.plugins.calls import Fault
+from capgate.plugins.data import plain
 from capgate.plugins.errors import PluginError
-from capgate.plugins.hooks import Gathered, invoke
+from capgate.plugins.hooks import Gathered, Source, invoke
 
 __all__ = ["tell"]
 
+_log: Final = logging.getLogger("capgate.plugins")
 
-def tell(listening: Sequence[Gathered], to_json: Callable[[], dict[str, Any]]) -> tuple[PluginError, ...]:
-    """Calls ``capgate_decided`` of each plugin with data of its own from `to_json`.
+
+def tell(listening: Sequence[Gathered], descriptor: Any, to_json: Callable[[], dict[str, Any]]) -> None:
+    """Calls ``capgate_decided`` of each plugin with copies of `descriptor` and of the verdict.
 
     A verdict is made before anyone is told, and nothing here can change it: what goes wrong with a
-    plugin is returned, and the others are told all the same.
+    plugin is logged as an error, and the others are told all the same.
     """
-    problems: list[PluginError] = []
     for one in listening:
-        source = one.source
         for function in one.listeners:
-            verdict = to_json()
-            try:
-                source.caller.call(partial(invoke, function, context=source.context(), verdict=verdict))
-            except Fault as fault:
-                problems.append(PluginError(fault.id, fault.what, origin=source.origin, hook="capgate_decided"))
-    return tuple(problems)
+            _tell(one.source, function, descriptor, to_json)
+
+
+def _tell(source: Source, function: pluggy.HookImpl, descriptor: Any, to_json: Callable[[], dict[str, Any]]) -> None:
+    def call() -> None:
+        invoke(function, context=source.context(), descriptor=plain(descriptor), verdict=plain(verdict))
+
+    verdict = to_json()
+    try:
+        source.caller.call(call)
+    except Fault as fault:
+        _log.error("%s", PluginError(fault.id, fault.what, origin=source.origin, hook="capgate_decided"))

@@ -72,14 +72,14 @@ class LoadedPlugins(NamedTuple):
     Attributes:
         catalog: what they declare.
         rule_folders: (plugin name, folder) of the rules they ship, by plugin name.
-        decided: tells every plugin that listens of a verdict, and returns what went wrong with
-            those that failed; it raises nothing. None where no plugin listens.
+        decided: (descriptor, verdict) tells every plugin that listens; it raises nothing, and logs
+            what goes wrong with a plugin. None where no plugin listens.
         listing: one entry a plugin, built-in ones first.
     """
 
     catalog: Catalog
     rule_folders: tuple[tuple[str, Path], ...]
-    decided: Callable[[SpeaksJson], tuple[PluginError, ...]] | None
+    decided: Callable[[Any, SpeaksJson], None] | None
     listing: tuple[Listing, ...]
 
 
@@ -166,10 +166,10 @@ def _rule_folders(gathered: Sequence[Gathered]) -> tuple[tuple[str, Path], ...]:
     return tuple((name, Path(path)) for name, path in folders)
 
 
-def _decided(gathered: Sequence[Gathered]) -> Callable[[SpeaksJson], tuple[PluginError, ...]] | None:
+def _decided(gathered: Sequence[Gathered]) -> Callable[[Any, SpeaksJson], None] | None:
     listening = [one for one in gathered if one.listeners]
     if not listening:
         return None
     from capgate.plugins.listeners import tell
 
-    return lambda verdict: tell(listening, verdict.to_json)
+    return lambda descriptor, verdict: tell(listening, descriptor, verdict.to_json)

@@ -7,12 +7,12 @@ judged, and their values are copied too, so they cannot change them afterwards.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from capgate.plugins.api import Fact, Operator
 from capgate.plugins.calls import Calls, Fault
+from capgate.plugins.data import plain
 from capgate.plugins.errors import Origin
 from capgate.policy.catalog import FactTerms, OperatorTerms
 from capgate.policy.errors import FactUnavailable
@@ -29,7 +29,7 @@ def fact_terms(fact: Fact, origin: Origin, caller: Calls) -> FactTerms:
 
     def reading(descriptor: Any, placement: str) -> Any:
         def run() -> Any:
-            return _plain(read(_plain(descriptor), placement))
+            return plain(read(plain(descriptor), placement))
 
         value = _asked(caller, origin, f"fact {path}", run)
         if not _is(kind, value):
@@ -45,13 +45,13 @@ def operator_terms(operator: Operator, origin: Origin, caller: Calls) -> Operato
     accepts, holds = operator.accepts, operator.holds
 
     def accepting(operand: Any) -> str | None:
-        found: object = _asked(caller, origin, title, lambda: accepts(_plain(operand)))
+        found: object = _asked(caller, origin, title, lambda: accepts(plain(operand)))
         if found is not None and type(found) is not str:
             raise FactUnavailable(f"{origin}: {title} answered an operand with neither None nor a text")
         return found
 
     def holding(value: Any, operand: Any) -> bool | None:
-        found: object = _asked(caller, origin, title, lambda: holds(_plain(value), _plain(operand)))
+        found: object = _asked(caller, origin, title, lambda: holds(plain(value), plain(operand)))
         if found is not None and type(found) is not bool:
             raise FactUnavailable(f"{origin}: {title} answered with neither True, False nor None")
         return found
@@ -66,22 +66,6 @@ def _asked(caller: Calls, origin: Origin, title: str, function: Callable[[], T])
         return caller.call(function)
     except Fault as fault:
         raise FactUnavailable(f"{origin}: {title} {fault.what}") from None
-
-
-def _plain(value: Any) -> Any:
-    """A copy of JSON data.
-
-    Raises:
-        TypeError: some part is no JSON data.
-    """
-    kind = type(value)
-    if value is None or kind in (str, bool, int) or (kind is float and math.isfinite(value)):
-        return value
-    if kind in (list, tuple):
-        return [_plain(part) for part in value]
-    if kind is dict and all(type(key) is str for key in value):
-        return {key: _plain(part) for key, part in value.items()}
-    raise TypeError(f"{kind.__name__} is no JSON data")
 
 
 def _is(kind: str, value: Any) -> bool:

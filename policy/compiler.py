@@ -1,36 +1,34 @@
-"""A rule set compiled for one placement: two functions, `decide` and `admit`.
+"""A rule set compiled for one placement: `decide`, `admit` and `explain`.
 
-Both come from the same tree by the same walk; they differ only in what happens where a trigger
-refuses. `decide` returns the first refusing rule's id, `admit` reports every refusal in reading order.
+All three come from the same tree by the same walk and ask the same compiled questions; they differ
+only in what they do with the answers. `decide` returns the first refusing rule's id, `admit` reports
+every refusal in reading order, `explain` reports every answer, refusing or not.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
-from itertools import groupby
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from capgate.policy import schema
 from capgate.policy.catalog import Catalog, PlacementTerms
-from capgate.policy.codegen import constant, expression, function, load, name, names_read, statements
-from capgate.policy.conditions import AllOf, AnyOf, Check, Condition, Each, Fact, Not, Test
+from capgate.policy.codegen import constant, expression, load, name, statements
+from capgate.policy.conditions import leaves_of
 from capgate.policy.hosts import is_host
-from capgate.policy.index import Key, key_of, pick
-from capgate.policy.logic import Logic
+from capgate.policy.index import pick
 from capgate.policy.paths import format_path
-from capgate.policy.rulefile import Loop, Rule, Trigger
+from capgate.policy.rulefile import Rule, Trigger
 from capgate.policy.ruleset import RuleSet, Stage
 from capgate.policy.shapes import Shape
 from capgate.policy.templates import Template
 from capgate.policy.text import show
-from capgate.policy.values import RUNTIME, Frame, Values, subject_locals, with_needs
-from capgate.policy.vocabulary import ROOTS, Reference
+from capgate.policy.values import RUNTIME, Frame, Values
+from capgate.policy.vocabulary import ROOTS
+from capgate.policy.walk import Walk
 
-__all__ = ["Program", "Refusal", "compile_program"]
+__all__ = ["Answer", "Asked", "Program", "Refusal", "compile_explanation", "compile_program", "descriptor_shape"]
 
-#: So many triggers with keys in a row are looked up; fewer are asked one by one.
-_ENOUGH = 8
 _SHAPE_STAGE = "shape"
 
 
@@ -54,8 +52,43 @@ class Refusal(NamedTuple):
     element: str | None
 
 
+class Answer(NamedTuple):
+    """What one operator said of one value.
+
+    Attributes:
+        can_hold, can_fail: both are True where it is unknown.
+        value: what was found, `ABSENT` where nothing was.
+        path: JSON path of the value, or of its nearest parent, in the subject.
+    """
+
+    can_hold: bool
+    can_fail: bool
+    value: Any
+    path: str
+
+
+class Asked(NamedTuple):
+    """One trigger, asked of one element.
+
+    Attributes:
+        rule: id of the rule.
+        trigger: number of the trigger in the rule, from 0.
+        element: JSON path of the element, where the stage or the trigger walks over a list.
+        can_hold, can_fail: the condition's answer; a trigger refuses where it can hold.
+        answers: one for each operator of the condition in the order of the file; empty where the list to walk
+            over was no list, so that nothing could be asked.
+    """
+
+    rule: str
+    trigger: int
+    element: str | None
+    can_hold: bool
+    can_fail: bool
+    answers: tuple[Answer, ...]
+
+
 class Program(NamedTuple):
-    """The two functions.
+    """The two functions that decide.
 
     Attributes:
         decide: (descriptor, taken, facts) to the id of the first refusing rule, or None.
@@ -69,24 +102,40 @@ class Program(NamedTuple):
 
 def compile_program(rules: RuleSet, catalog: Catalog, placement: PlacementTerms, shape: Shape) -> Program:
     """Compiles `rules` for a placement."""
-    space: dict[str, Any] = {
-        **RUNTIME,
-        "IS_HOST": is_host,
-        "PICK": pick,
-        "REFUSAL": Refusal,
-        "SHOW": show,
-        "WELL_FORMED": shape.holds,
-        "FAULTS": lambda descriptor: _faults(shape, descriptor),
-    }
+    space = _space(shape)
     values = Values(catalog, placement, space)
-    body = [_Walk(rules, values, deciding=deciding).function() for deciding in (True, False)]
-    space.update(load(body, space, f"rules on {placement.name}"))
-    return Program(space["decide"], space["admit"])
+    body = [mode(rules, values).function() for mode in (_Decide, _Admit)]
+    made = load(body, space, f"rules on {placement.name}")
+    return Program(made["decide"], made["admit"])
+
+
+def compile_explanation(
+    rules: RuleSet, catalog: Catalog, placement: PlacementTerms, shape: Shape
+) -> Callable[[Any, Any, Any, list[Asked]], None]:
+    """Compiles the function that appends what every trigger answers: (descriptor, taken, facts, out)."""
+    space = _space(shape)
+    body = [_Explain(rules, Values(catalog, placement, space)).function()]
+    made: Callable[[Any, Any, Any, list[Asked]], None] = load(body, space, f"questions on {placement.name}")["explain"]
+    return made
 
 
 def descriptor_shape() -> Shape:
     """The compiled shape check of descriptors."""
     return Shape(schema.DESCRIPTOR, "descriptor schema")
+
+
+def _space(shape: Shape) -> dict[str, Any]:
+    return {
+        **RUNTIME,
+        "ANSWER": Answer,
+        "ASKED": Asked,
+        "FAULTS": lambda descriptor: _faults(shape, descriptor),
+        "IS_HOST": is_host,
+        "PICK": pick,
+        "REFUSAL": Refusal,
+        "SHOW": show,
+        "WELL_FORMED": shape.holds,
+    }
 
 
 def _faults(shape: Shape, descriptor: Any) -> list[dict[str, str]]:
@@ -96,196 +145,30 @@ def _faults(shape: Shape, descriptor: Any) -> list[dict[str, str]]:
     ]
 
 
-class _Late:
-    """A function that is compiled when it is first called.
-
-    An index can hold thousands of triggers of which hardly any is ever asked.
-    """
-
-    __slots__ = ("_function", "_make")
-
-    def __init__(self, make: Callable[[], Callable[..., Any]]):
-        self._make = make
-        self._function: Callable[..., Any] | None = None
-
-    def __call__(self, *arguments: Any) -> Any:
-        found = self._function
-        if found is None:  # two threads may both compile it; either result will do
-            found = self._function = self._make()
-        return found(*arguments)
+def _element(frames: Sequence[Frame]) -> ast.expr:
+    return expression("format_path(PATH)", PATH=frames[-1].path) if frames else constant(None)
 
 
-class _Walk:
-    """Emits one of the two functions."""
+class _Decide(Walk):
+    name = "decide"
+    parameters = ("descriptor", "taken", "facts")
+    texts = False
 
-    def __init__(self, rules: RuleSet, values: Values, *, deciding: bool):
-        self._rules = rules
-        self._values = values
-        self._logic = Logic(values)
-        self._deciding = deciding
-        self._parameters = ["descriptor", "taken", "facts", *([] if deciding else ["out"])]
+    def takes(self, rule: Rule) -> bool:
+        return rule.severity == "refuse"
 
-    def function(self) -> ast.stmt:
-        ready: set[str] = set()
-        body = statements("document = descriptor if type(descriptor) is dict else EMPTY_OBJECT")
-        for stage in self._rules.stages:
-            asked = [row for row in stage.triggers if row[0].severity == "refuse" or not self._deciding]
-            facts = with_needs(self._facts(asked, stage.loop))
-            body += self._values.prepare_subject(facts, ready)
-            body += self._stage(stage, asked, facts, ready)
-            if stage.name == _SHAPE_STAGE and not self._deciding:
-                body += statements("if any(found.severity == 'refuse' for found in out): return")
-        return function("decide" if self._deciding else "admit", self._parameters, body)
+    def refuse(self, rule: Rule, trigger: Trigger, frames: Sequence[Frame], *, where: ast.expr) -> list[ast.stmt]:
+        return statements("return RULE", RULE=constant(rule.id))
 
-    def _facts(self, rows: Sequence[tuple[Rule, Trigger]], loop: Loop | None) -> set[str]:
-        references = [found for _, trigger in rows for found in _references(trigger, texts=not self._deciding)]
-        if loop:
-            references.append(loop.over)
-        return {reference.term.fact for reference in references if reference.term.origin == "derived"}
+    def call(self, late: ast.expr) -> list[ast.stmt]:
+        return statements("found = CALL\nif found is not None: return found", CALL=late)
 
-    def _stage(
-        self, stage: Stage, rows: Sequence[tuple[Rule, Trigger]], facts: set[str], ready: set[str]
-    ) -> list[ast.stmt]:
-        if not rows:
-            return []
-        if stage.loop is None:
-            return self._rows(rows, [], facts, ready)
-        frame = Frame(stage.loop, self._values.element_path(stage.loop, []))
-        tool_facts = facts if _walks_tools(stage.loop) else set()
-        inline = [trigger for _, trigger in rows if key_of(trigger) is None or len(rows) < _ENOUGH]
-        members = _often_read(inline, stage.loop.variable)
-        body = self._values.prepare_element(frame, tool_facts, members)
-        body += self._rows(rows, [frame], facts, ready)
-        return self._loop(frame, [], body, self._undecidable(rows, stage.loop, []))
 
-    def _loop(
-        self, frame: Frame, outer: Sequence[Frame], body: list[ast.stmt], otherwise: list[ast.stmt]
-    ) -> list[ast.stmt]:
-        """A loop; what is no list, and not absent either, leads to `otherwise`."""
-        over = self._values.read(frame.loop.over, outer)
-        index, record, seen = frame.local("index"), frame.local("record"), frame.local("seen")
-        if record not in names_read(body):
-            body = body[1:]  # the record is made first
-        read = names_read(body)
-        walk = statements(
-            "for I, E in enumerate(L): BODY" if index in read else "for E in L: BODY",
-            I=index,
-            E=frame.local("element"),
-            L=frame.local("list"),
-            BODY=body,
-        )
-        if seen in read:
-            walk = [*statements("SEEN = {}", SEEN=seen), *walk]
-        if frame.loop.over.term.type != "list":
-            walk = statements(
-                "if type(L) is list: WALK\nelif L is not ABSENT: OTHERWISE",
-                L=frame.local("list"),
-                WALK=walk,
-                OTHERWISE=otherwise,
-            )
-        return [*statements("L = OVER", L=frame.local("list"), OVER=over), *walk]
+class _Admit(Walk):
+    name = "admit"
+    parameters = ("descriptor", "taken", "facts", "out")
 
-    def _undecidable(self, rows: Sequence[tuple[Rule, Trigger]], loop: Loop, frames: Sequence[Frame]) -> list[ast.stmt]:
-        """Every trigger refuses where the list to walk is no list."""
-        where = self._values.path(loop.over, frames)
-        made: list[ast.stmt] = []
-        for rule, trigger in rows:
-            made += self._refuse(rule, trigger, frames, where=where)
-        return made
-
-    def _rows(
-        self, rows: Sequence[tuple[Rule, Trigger]], frames: list[Frame], facts: set[str], ready: set[str]
-    ) -> list[ast.stmt]:
-        made: list[ast.stmt] = []
-        for key, group in _runs(rows):
-            if key is not None and len({text for _, k in group for text in k.texts}) >= _ENOUGH:
-                made += self._indexed(group, frames, facts, ready)
-            elif key is not None and not key.items and len(group) > 1 and len({k.texts for _, k in group}) == 1:
-                made += statements(
-                    "if V in TEXTS: BODY",
-                    V=self._values.read(key.source, frames),
-                    TEXTS=constant(tuple(sorted(key.texts))),
-                    BODY=[part for row, _ in group for part in self._row(*row, frames)] or [ast.Pass()],
-                )
-            else:
-                made += [part for row, _ in group for part in self._row(*row, frames)]
-        return made
-
-    def _indexed(
-        self,
-        group: Sequence[tuple[tuple[Rule, Trigger], Key]],
-        frames: list[Frame],
-        facts: set[str],
-        ready: set[str],
-    ) -> list[ast.stmt]:
-        """A look-up instead of one question after the other."""
-        index: dict[str, list[int]] = {}
-        for number, (_, key) in enumerate(group):
-            for text in key.texts:
-                index.setdefault(text, []).append(number)
-        known = [*self._parameters, "document", *subject_locals(ready)]
-        for frame in frames:
-            known += self._values.locals_of(frame, facts if _walks_tools(frame.loop) else set())
-        late = tuple(_Late(self._later(row, list(frames), known)) for row, _ in group)
-        keep = self._values.keep
-        key = group[0][1]
-        frozen = {text: tuple(numbers) for text, numbers in index.items()}
-        source = self._values.read(key.source, frames)
-        items = source if key.items else ast.Tuple([source], ast.Load())
-        call = expression("LATE[number](*ARGUMENTS)", LATE=keep(late), ARGUMENTS=_tuple(known))
-        then = "found = CALL\nif found is not None: return found" if self._deciding else "CALL"
-        return statements(
-            "for number in PICK(INDEX, ITEMS): BODY",
-            INDEX=keep(frozen),
-            ITEMS=items,
-            BODY=statements(then, CALL=call),
-        )
-
-    def _later(
-        self, row: tuple[Rule, Trigger], frames: list[Frame], parameters: list[str]
-    ) -> Callable[[], Callable[..., Any]]:
-        def make() -> Callable[..., Any]:
-            constants = dict(self._values.constants)
-            values = Values(self._values.catalog, self._values.placement, constants)
-            walk = _Walk(self._rules, values, deciding=self._deciding)
-            body = walk._row(*row, frames)
-            made: Callable[..., Any] = load([function("late", parameters, body)], constants, row[0].id)["late"]
-            return made
-
-        return make
-
-    def _row(self, rule: Rule, trigger: Trigger, frames: Sequence[Frame]) -> list[ast.stmt]:
-        if trigger.loop is None:
-            return self._asked(rule, trigger, frames)
-        frame = Frame(trigger.loop, self._values.element_path(trigger.loop, frames))
-        facts = with_needs(self._facts([(rule, trigger)], None)) if _walks_tools(trigger.loop) else set()
-        body = self._values.prepare_element(frame, facts, ())
-        body += self._asked(rule, trigger, [*frames, frame])
-        return self._loop(frame, frames, body, self._undecidable([(rule, trigger)], trigger.loop, frames))
-
-    def _asked(self, rule: Rule, trigger: Trigger, frames: Sequence[Frame]) -> list[ast.stmt]:
-        test = self._logic.can_hold(trigger.when, frames)
-        if isinstance(test, ast.Constant) and not test.value:
-            return []
-        refuse = self._refuse(rule, trigger, frames, where=self._where(trigger, frames))
-        return statements("if TEST: REFUSE", TEST=test, REFUSE=refuse)
-
-    def _where(self, trigger: Trigger, frames: Sequence[Frame]) -> ast.expr:
-        """The path that a refusal points at."""
-        if trigger.at is not None and trigger.at_value:
-            value = self._values.read(trigger.at, frames)
-            return expression("type(held := V) is str and PARSE(held) or ROOT", V=value)
-        if trigger.at is not None:
-            return self._values.path(trigger.at, frames)
-        if frames:
-            return frames[-1].path
-        first = next(_paths(trigger.when))
-        return self._values.path(first, frames)
-
-    def _refuse(self, rule: Rule, trigger: Trigger, frames: Sequence[Frame], *, where: ast.expr) -> list[ast.stmt]:
-        if self._deciding:
-            return statements("return RULE", RULE=constant(rule.id))
-        element = expression("format_path(PATH)", PATH=frames[-1].path) if frames else constant(None)
+    def refuse(self, rule: Rule, trigger: Trigger, frames: Sequence[Frame], *, where: ast.expr) -> list[ast.stmt]:
         return statements(
             "out.append(REFUSAL(RULE, REASON, REMEDY, SEVERITY, PLACE(descriptor, WHERE), ELEMENT))",
             RULE=constant(rule.id),
@@ -293,8 +176,13 @@ class _Walk:
             REMEDY=self._text(trigger.remedy, frames),
             SEVERITY=constant(rule.severity),
             WHERE=where,
-            ELEMENT=element,
+            ELEMENT=_element(frames),
         )
+
+    def after(self, stage: Stage) -> list[ast.stmt]:
+        if stage.name != _SHAPE_STAGE:
+            return []
+        return statements("if any(found.severity == 'refuse' for found in out): return")
 
     def _text(self, template: Template, frames: Sequence[Frame]) -> ast.expr:
         """A template's text; a loop variable that never got an element has no value."""
@@ -304,67 +192,65 @@ class _Walk:
             if isinstance(piece, str):
                 part: ast.expr = constant(piece)
             elif piece.term.origin == "constant":
-                part = constant(show(self._values.constant_of(piece)))
+                part = constant(show(self.values.constant_of(piece)))
             else:
-                value = self._values.read(piece, frames) if piece.root in bound else name("ABSENT")
+                value = self.values.read(piece, frames) if piece.root in bound else name("ABSENT")
                 part = expression("SHOW(V)", V=value)
             made = part if made is None else ast.BinOp(made, ast.Add(), part)
         return made or constant("")
 
 
-def _runs(rows: Sequence[tuple[Rule, Trigger]]) -> Iterator[tuple[Key | None, list[tuple[tuple[Rule, Trigger], Any]]]]:
-    """Rows in order, in runs whose keys can share an index."""
-    keyed = [(row, key_of(row[1])) for row in rows]
-    for _, group in groupby(keyed, key=lambda pair: pair[1].kind if pair[1] else None):
-        run = list(group)
-        yield run[0][1], run
+class _Explain(Walk):
+    name = "explain"
+    parameters = ("descriptor", "taken", "facts", "out")
+    texts = False
+    indexed = False
 
+    def asked(self, rule: Rule, trigger: Trigger, frames: Sequence[Frame]) -> list[ast.stmt]:
+        answers = [
+            expression(
+                "ANSWER(bool(HOLD), bool(FAIL), VALUE, PLACE(descriptor, WHERE))",
+                HOLD=self.logic.can_hold(leaf, frames),
+                FAIL=self.logic.can_fail(leaf, frames),
+                VALUE=self.values.read(leaf.reference, frames),
+                WHERE=self.values.path(leaf.reference, frames),
+            )
+            for leaf in leaves_of(trigger.when)
+        ]
+        return self._report(
+            rule,
+            trigger,
+            frames,
+            hold=self.logic.can_hold(trigger.when, frames),
+            fail=self.logic.can_fail(trigger.when, frames),
+            answers=answers,
+        )
 
-def _walks_tools(loop: Loop) -> bool:
-    return loop.over.term.element is not None and loop.over.term.element.fact == "tool"
+    def refuse(self, rule: Rule, trigger: Trigger, frames: Sequence[Frame], *, where: ast.expr) -> list[ast.stmt]:
+        return self._report(rule, trigger, frames, hold=constant(True), fail=constant(True), answers=[])
 
+    def after(self, stage: Stage) -> list[ast.stmt]:
+        if stage.name != _SHAPE_STAGE:
+            return []
+        refusing = self.values.keep({rule.id for rule, _ in stage.triggers if rule.severity == "refuse"})
+        return statements("if any(found.can_hold and found.rule in IDS for found in out): return", IDS=refusing)
 
-def _often_read(triggers: Sequence[Trigger], variable: str) -> list[str]:
-    """The members of a loop's element that are worth a local of their own."""
-    count: dict[str, int] = {}
-    for trigger in triggers:
-        for reference in _paths(trigger.when):
-            if reference.root == variable and reference.steps:
-                count[reference.steps[0]] = count.get(reference.steps[0], 0) + 1
-    return [member for member, times in count.items() if times > 1]
-
-
-def _references(trigger: Trigger, *, texts: bool) -> Iterator[Reference]:
-    """Every path that a trigger reads; those of its texts only if `texts`."""
-    yield from _paths(trigger.when)
-    if trigger.loop:
-        yield trigger.loop.over
-    if texts:
-        yield from (piece for piece in (*trigger.reason, *trigger.remedy) if isinstance(piece, Reference))
-        if trigger.at is not None:
-            yield trigger.at
-
-
-def _paths(condition: Condition) -> Iterator[Reference]:
-    """Every path that a condition reads, in the order of the file."""
-    match condition:
-        case Not():
-            yield from _paths(condition.part)
-        case AllOf() | AnyOf():
-            for part in condition.parts:
-                yield from _paths(part)
-        case Test():
-            yield condition.reference
-            yield from _operand_paths(condition.checks)
-
-
-def _operand_paths(checks: Sequence[Check]) -> Iterator[Reference]:
-    for check in checks:
-        if isinstance(check.operand, Fact):
-            yield check.operand.reference
-        elif isinstance(check.operand, Each):
-            yield from _operand_paths(check.operand.checks)
-
-
-def _tuple(names: Sequence[str]) -> ast.Tuple:
-    return ast.Tuple([name(identifier) for identifier in names], ast.Load())
+    def _report(
+        self,
+        rule: Rule,
+        trigger: Trigger,
+        frames: Sequence[Frame],
+        *,
+        hold: ast.expr,
+        fail: ast.expr,
+        answers: list[ast.expr],
+    ) -> list[ast.stmt]:
+        return statements(
+            "out.append(ASKED(RULE, NUMBER, ELEMENT, bool(HOLD), bool(FAIL), ANSWERS))",
+            RULE=constant(rule.id),
+            NUMBER=constant(rule.triggers.index(trigger)),
+            ELEMENT=_element(frames),
+            HOLD=hold,
+            FAIL=fail,
+            ANSWERS=ast.Tuple(answers, ast.Load()),
+        )

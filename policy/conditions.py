@@ -7,7 +7,7 @@ says nothing about how it is evaluated; `operators` and `compiler` do.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -102,6 +102,40 @@ def is_path(text: str) -> bool:
     return all(_SEGMENT.fullmatch(word) for word in text.split("."))
 
 
+def paths_of(condition: Condition) -> Iterator[Reference]:
+    """Every path that a condition reads, in the order of the file."""
+    match condition:
+        case Not():
+            yield from paths_of(condition.part)
+        case AllOf() | AnyOf():
+            for part in condition.parts:
+                yield from paths_of(part)
+        case Test():
+            yield condition.reference
+            yield from _operand_paths(condition.checks)
+
+
+def leaves_of(condition: Condition) -> Iterator[Test]:
+    """Every operator of a condition as a test of its own, in the order of the file."""
+    match condition:
+        case Not():
+            yield from leaves_of(condition.part)
+        case AllOf() | AnyOf():
+            for part in condition.parts:
+                yield from leaves_of(part)
+        case Test():
+            for check in condition.checks:
+                yield Test(condition.reference, (check,), check.at)
+
+
+def _operand_paths(checks: tuple[Check, ...]) -> Iterator[Reference]:
+    for check in checks:
+        if isinstance(check.operand, Fact):
+            yield check.operand.reference
+        elif isinstance(check.operand, Each):
+            yield from _operand_paths(check.operand.checks)
+
+
 class Reader:
     """Reads the conditions and paths of one rule file, gathering every problem.
 
@@ -142,7 +176,8 @@ class Reader:
         if key in _COMBINATORS:
             return self._combinator(key, inner, at, loops)
         if not isinstance(inner, dict) and "." not in key and key not in loops:
-            hint = did_you_mean(_ELSEWHERE.get(key.lower(), key), _COMBINATORS)
+            meant: str = _ELSEWHERE.get(key.lower(), key)
+            hint = did_you_mean(meant, _COMBINATORS)
             message = f"{key!r} is none of {', '.join(_COMBINATORS)}, and a path is followed by a map of operators"
             self._refuse("condition-form", message, there, hint=hint, key=True)
             return None

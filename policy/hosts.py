@@ -115,8 +115,6 @@ def _domain_or_ipv4(text: str) -> str | None:
         labels = _to_ascii(text)
     except UnicodeError:
         return None
-    if sum(map(len, labels)) + len(labels) - 1 > _LONGEST_NAME:
-        return None
     # Whoever connects reads a name that ends in a number as an address, so it is an address or no host.
     return _ipv4(labels) if _LOOKS_NUMERIC.fullmatch(labels[-1]) else ".".join(labels)
 
@@ -158,9 +156,9 @@ def _to_ascii(text: str) -> list[str]:
 
 
 def _measured(labels: list[str]) -> list[str]:
-    """`labels`; raises UnicodeError where one is too long."""
-    if any(len(label) > _LONGEST_LABEL for label in labels):
-        raise UnicodeError("a label of more than 63 octets")
+    """`labels`; raises UnicodeError where one, or the name they make, is too long."""
+    if len(".".join(labels)) > _LONGEST_NAME or any(len(label) > _LONGEST_LABEL for label in labels):
+        raise UnicodeError("a label of more than 63 octets or a name of more than 253")
     return labels
 
 

@@ -66,6 +66,10 @@ class Logic:
         """The question whether `condition` is true or unknown."""
         return self._ask(condition, True, frames)
 
+    def can_fail(self, condition: Condition, frames: Sequence[Frame]) -> ast.expr:
+        """The question whether `condition` is false or unknown."""
+        return self._ask(condition, False, frames)
+
     def _ask(self, condition: Condition, hold: bool, frames: Sequence[Frame]) -> ast.expr:
         match condition:
             case Not():

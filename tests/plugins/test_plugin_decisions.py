@@ -6,27 +6,19 @@ import contextlib
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 import pytest
 
-from capgate.plugins.api import Fact, HookContext, Operator, hookimpl
+from capgate.plugins.api import Fact, Operator, hookimpl
 from capgate.plugins.calls import Fault
 from capgate.plugins.config import Config
 from capgate.plugins.guard import Caller
-from capgate.plugins.manager import LoadedPlugins, load
+from capgate.plugins.manager import load
 from capgate.policy.catalog import FactTerms, OperatorTerms
 from capgate.policy.errors import FactUnavailable
-
-
-@pytest.fixture
-def never() -> Iterator[threading.Event]:
-    """An event that nobody sets before the test is over."""
-    event = threading.Event()
-    yield event
-    event.set()
 
 
 def fact(read: Callable[[Any, str], Any], type: str = "number", deadline: float = 5) -> FactTerms:
@@ -232,67 +224,6 @@ def test_an_operator_gets_copies() -> None:
     assert (value, operand) == ([1], [2])
 
 
-class Said:
-    """A verdict, as far as listeners are concerned."""
-
-    def to_json(self) -> dict[str, Any]:
-        return {"decision": "refused", "refusals": [{"rule": "no-tools"}]}
-
-
-class Log:
-    name = "log"
-
-    def __init__(self) -> None:
-        self.lines: list[Any] = []
-
-    @hookimpl
-    def capgate_decided(self, context: HookContext, verdict: dict[str, Any]) -> None:
-        self.lines.append(verdict)
-
-
-def decided(loaded: LoadedPlugins) -> Any:
-    assert loaded.decided is not None
-    return loaded.decided(Said())
-
-
-def test_listeners_are_told_of_each_verdict() -> None:
-    log = Log()
-    assert decided(load([log], config=Config())) == ()
-    assert log.lines == [Said().to_json()]
-
-
-def test_a_listener_that_fails_or_meddles_harms_no_other(never: threading.Event) -> None:
-    class Raising(Log):
-        name = "a"
-
-        @hookimpl
-        def capgate_decided(self, verdict: dict[str, Any]) -> None:
-            raise SystemExit("enough")
-
-    class Meddling(Log):
-        name = "b"
-
-        @hookimpl
-        def capgate_decided(self, verdict: dict[str, Any]) -> None:
-            verdict["decision"] = "admitted"
-            verdict["refusals"].clear()
-
-    class Hanging(Log):
-        name = "c"
-
-        @hookimpl
-        def capgate_decided(self, verdict: dict[str, Any]) -> None:
-            never.wait()
-
-    log = Log()
-    problems = decided(load([Raising(), Meddling(), Hanging(), log], config=Config(), deadline=0.05))
-    assert log.lines == [Said().to_json()]
-    assert [(one.id, one.origin.name, one.hook) for one in problems] == [
-        ("plugin-raised", "a", "capgate_decided"),
-        ("plugin-hung", "c", "capgate_decided"),
-    ]
-
-
 def test_a_module_is_a_plugin() -> None:
     module = ModuleType("harbour_log")
     module.version = "3"  # type: ignore[attr-defined]
@@ -348,7 +279,7 @@ def test_a_plugin_left_behind_still_does_not_reach_stdout(capsys: pytest.Capture
 
 def test_calls_from_many_threads_do_not_mix() -> None:
     terms = fact(lambda descriptor, placement: descriptor["number"])
-    wrong = []
+    wrong: list[int] = []
 
     def ask(start: int) -> None:
         wrong.extend(n for n in range(start, start + 100) if terms.read({"number": n}, "machine") != n)
@@ -372,3 +303,11 @@ def test_a_fork_has_workers_of_its_own() -> None:
         finally:
             os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 41
+
+
+def test_a_worker_of_another_process_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    terms = fact(lambda descriptor, placement: threading.get_ident())
+    first = terms.read({}, "machine")
+    assert terms.read({}, "machine") == first
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    assert terms.read({}, "machine") != first

@@ -6,8 +6,9 @@ import copy
 import hashlib
 import json
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, tee
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -21,7 +22,17 @@ from reference.shipped import assembled, shipped_rules, shipped_stages, write_ov
 from reference.verdict import Finding, decision, judge
 from reference.world import CATALOG, PLACEMENTS
 
-__all__ = ["Case", "Difference", "Judges", "difference_of", "random_case", "read_case", "save", "shrink", "world_of"]
+__all__ = [
+    "Case",
+    "Difference",
+    "Judges",
+    "difference_of",
+    "first_difference",
+    "random_case",
+    "read_case",
+    "save",
+    "shrink",
+]
 
 
 @dataclass(frozen=True)
@@ -94,39 +105,58 @@ class Judges:
 
 def difference_of(case: Case) -> Difference | None:
     """The difference of one case, opening the gate for it."""
+    return next(_differences([case]))
+
+
+def _differences(cases: Iterable[Case]) -> Iterator[Difference | None]:
+    """The difference of each case; cases in a row that share an overlay share a gate."""
+    overlay: Overlay | None = None
+    judges: Judges | Difference = Difference("", None, None)
+    for case in cases:
+        if case.overlay is not overlay:
+            overlay, judges = case.overlay, _judges(case.overlay)
+        if isinstance(judges, Difference):
+            yield judges
+        else:
+            yield judges.difference(case.descriptor, case.placement, case.taken)
+
+
+def _judges(overlay: Overlay) -> Judges | Difference:
     with tempfile.TemporaryDirectory() as folder:
         try:
-            judges = Judges(case.overlay, Path(folder, "overlay"))
+            return Judges(overlay, Path(folder, "overlay"))
         except CapgateError as error:
             return Difference("does not load", str(error), None)
-        return judges.difference(case.descriptor, case.placement, case.taken)
-
-
-def world_of(random: Random) -> tuple[Any, str, list[str]]:
-    """A descriptor, a placement and names in use."""
-    return descriptor(random), random.choice(["machine", "machine", "browser"]), taken_names(random)
 
 
 def random_case(random: Random) -> Case:
     """A whole case."""
-    return Case(overlay(random, shipped_stages()), *world_of(random))
+    placement = random.choice(["machine", "machine", "browser"])
+    return Case(overlay(random, shipped_stages()), descriptor(random), placement, taken_names(random))
 
 
-def shrink(case: Case, difference: Difference, steps: int = 2000) -> tuple[Case, Difference]:
-    """The smallest case found that differs in the same way."""
+def first_difference(random: Random, descriptors: int) -> tuple[Case, Difference] | None:
+    """Judges so many descriptors with one overlay; the first case that differs, as it was drawn."""
+    first = random_case(random)
+    more = (replace(first, descriptor=descriptor(random), taken=taken_names(random)) for _ in range(descriptors - 1))
+    cases, asked = tee(chain([first], more))
+    for case, difference in zip(cases, _differences(asked), strict=True):
+        if difference is not None:
+            return case, difference
+    return None
+
+
+def shrink(case: Case, difference: Difference, steps: int = 1000) -> tuple[Case, Difference]:
+    """The smallest case found that differs in the same way, after `steps` attempts at most."""
     smaller = True
-    while smaller:
+    while smaller and steps > 0:
         smaller = False
-        for candidate in _smaller(case):
+        candidates, asked = tee(_smaller(case))
+        for candidate, found in zip(candidates, _differences(asked), strict=True):
             steps -= 1
-            if steps < 0:
-                return case, difference
-            try:
-                found = difference_of(candidate)
-            except (KeyError, TypeError, ValueError, AssertionError, StopIteration):
-                continue  # The reference cannot read it, so it is no case.
             if found is not None and found.kind == difference.kind:
                 case, difference, smaller = candidate, found, True
+            if smaller or steps <= 0:
                 break
     return case, difference
 
@@ -141,29 +171,30 @@ def save(case: Case, difference: Difference, folder: Path) -> Path:
 
 
 def _smaller(case: Case) -> Iterator[Case]:
+    """Cases with something left out, the largest parts first."""
+    rules = list(case.overlay.rules)
+    for some in (rules[::2], rules[1::2], *([name] for name in rules)):
+        yield replace(case, overlay=_without(case.overlay, rules=some))
+    for stage in case.overlay.stages:
+        yield replace(case, overlay=_without(case.overlay, stage=stage["name"]))
     if case.taken:
         yield replace(case, taken=[])
-    for name in case.overlay.rules:
-        made = case.overlay.copied()
-        del made.rules[name]
-        yield replace(case, overlay=made)
-    for at in range(len(case.overlay.stages)):
-        made = case.overlay.copied()
-        dropped = made.stages.pop(at)["name"]
-        for rule in made.rules.values():
-            rule["triggers"] = [trigger for trigger in rule["triggers"] if trigger["stage"] != dropped]
-        yield replace(case, overlay=made)
     for data in _simpler(case.descriptor):
         yield replace(case, descriptor=data)
     for name, rule in case.overlay.rules.items():
-        for data in _simpler(rule["triggers"]):
-            made = case.overlay.copied()
-            made.rules[name]["triggers"] = data
-            yield replace(case, overlay=made)
-        if "severity" in rule:
-            made = case.overlay.copied()
-            del made.rules[name]["severity"]
-            yield replace(case, overlay=made)
+        for data in _simpler({key: rule[key] for key in ("triggers", "severity") if key in rule}):
+            kept = {key: part for key, part in rule.items() if key not in ("triggers", "severity")}
+            yield replace(case, overlay=Overlay({**case.overlay.rules, name: kept | data}, case.overlay.stages))
+
+
+def _without(overlay: Overlay, rules: Sequence[str] = (), stage: str = "") -> Overlay:
+    """The overlay without some rules, or without a stage and the triggers in it."""
+    left = overlay.copied()
+    left.stages = [kept for kept in left.stages if kept["name"] != stage]
+    left.rules = {name: rule for name, rule in left.rules.items() if name not in rules}
+    for rule in left.rules.values():
+        rule["triggers"] = [trigger for trigger in rule["triggers"] if trigger["stage"] != stage]
+    return left
 
 
 def _simpler(value: Any) -> Iterator[Any]:

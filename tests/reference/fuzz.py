@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 import time
 from pathlib import Path
 from random import Random
@@ -19,31 +18,13 @@ from random import Random
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from capgate.policy.errors import CapgateError
-from reference.comparison import Case, Difference, Judges, save, shrink, world_of
-from reference.rulesets import overlay
-from reference.shipped import shipped_stages
+from reference.comparison import first_difference, save, shrink
 
-__all__ = ["differences_of_ruleset", "main"]
+__all__ = ["CORPUS", "main"]
 
 CORPUS = Path(__file__).parents[1] / "corpus" / "differences"
-
-
-def differences_of_ruleset(seed: str, descriptors: int) -> tuple[Case, Difference] | None:
-    """Judges many descriptors with one overlay, all drawn from `seed`; the first difference, as it was found."""
-    random = Random(seed)
-    made = overlay(random, shipped_stages())
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            judges = Judges(made, Path(folder, "overlay"))
-        except CapgateError as error:
-            return Case(made, {}), Difference("does not load", str(error), None)
-        for _ in range(descriptors):
-            world = world_of(random)
-            difference = judges.difference(*world)
-            if difference is not None:
-                return Case(made, *world), difference
-    return None
+#: So many differences end a run: they are likely to be the same few mistakes.
+ENOUGH = 10
 
 
 def main() -> int:
@@ -59,10 +40,10 @@ def main() -> int:
     print(f"seed {given.seed}")
     began = time.monotonic()
     done = found = 0
-    while (given.rulesets is None or done < given.rulesets) and (
-        given.minutes is None or time.monotonic() - began < given.minutes * 60
-    ):
-        result = differences_of_ruleset(f"{given.seed}/{done}", given.descriptors)
+    rulesets = given.rulesets or sys.maxsize
+    until = began + given.minutes * 60 if given.minutes else float("inf")
+    while found < ENOUGH and done < rulesets and time.monotonic() < until:
+        result = first_difference(Random(f"{given.seed}/{done}"), given.descriptors)
         done += 1
         if result is not None:
             found += 1

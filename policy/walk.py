@@ -1,0 +1,258 @@
+"""The walk over a rule set that emits code: stages, elements, rules, triggers, inner elements.
+
+What the code does where a trigger refuses is left to the modes in `compiler`; in which order, and
+under which index, triggers are asked is decided here, once for all of them.
+"""
+
+from __future__ import annotations
+
+import ast
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from typing import Any, ClassVar
+
+from capgate.policy.codegen import constant, expression, function, load, name, names_read, statements
+from capgate.policy.conditions import paths_of
+from capgate.policy.index import Key, key_of
+from capgate.policy.logic import Logic
+from capgate.policy.rulefile import Loop, Rule, Trigger
+from capgate.policy.ruleset import RuleSet, Stage
+from capgate.policy.values import Frame, Values, subject_locals, with_needs
+from capgate.policy.vocabulary import Reference
+
+__all__ = ["Row", "Walk"]
+
+#: So many triggers with keys in a row are looked up; fewer are asked one by one.
+_ENOUGH = 8
+
+Row = tuple[Rule, Trigger]
+
+
+class _Late:
+    """A function that is compiled when it is first called.
+
+    An index can hold thousands of triggers of which hardly any is ever asked.
+    """
+
+    __slots__ = ("_function", "_make")
+
+    def __init__(self, make: Callable[[], Callable[..., Any]]):
+        self._make = make
+        self._function: Callable[..., Any] | None = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        found = self._function
+        if found is None:  # two threads may both compile it; either result will do
+            found = self._function = self._make()
+        return found(*arguments)
+
+
+class Walk(ABC):
+    """Emits one function of a rule set; a mode says what happens at each trigger.
+
+    Attributes:
+        name, parameters: of the function.
+        texts: whether reasons and remedies are made, so that what they name has to be at hand.
+        indexed: whether triggers that cannot match may be left out.
+    """
+
+    name: ClassVar[str]
+    parameters: ClassVar[Sequence[str]]
+    texts: ClassVar[bool] = True
+    indexed: ClassVar[bool] = True
+
+    def __init__(self, rules: RuleSet, values: Values):
+        self.rules = rules
+        self.values = values
+        self.logic = Logic(values)
+
+    def takes(self, rule: Rule) -> bool:
+        """Whether the mode asks this rule at all."""
+        return True
+
+    def asked(self, rule: Rule, trigger: Trigger, frames: Sequence[Frame]) -> list[ast.stmt]:
+        """The code that asks a trigger of one element."""
+        test = self.logic.can_hold(trigger.when, frames)
+        if isinstance(test, ast.Constant) and not test.value:
+            return []
+        refuse = self.refuse(rule, trigger, frames, where=self._where(trigger, frames))
+        return statements("if TEST: REFUSE", TEST=test, REFUSE=refuse)
+
+    @abstractmethod
+    def refuse(self, rule: Rule, trigger: Trigger, frames: Sequence[Frame], *, where: ast.expr) -> list[ast.stmt]:
+        """The code that refuses, pointing at the path `where`."""
+
+    def call(self, late: ast.expr) -> list[ast.stmt]:
+        """The code that asks a trigger through a call of its function."""
+        return [ast.Expr(late)]
+
+    def after(self, stage: Stage) -> list[ast.stmt]:
+        """The code that follows a stage."""
+        return []
+
+    def function(self) -> ast.stmt:
+        """The whole function."""
+        ready: set[str] = set()
+        body = statements("document = descriptor if type(descriptor) is dict else EMPTY_OBJECT")
+        for stage in self.rules.stages:
+            rows = [row for row in stage.triggers if self.takes(row[0])]
+            facts = with_needs(self._facts(rows, stage.loop))
+            body += self.values.prepare_subject(facts, ready)
+            body += self._stage(stage, rows, facts, ready)
+            body += self.after(stage)
+        return function(self.name, self.parameters, body)
+
+    def _facts(self, rows: Sequence[Row], loop: Loop | None) -> set[str]:
+        references = [found for _, trigger in rows for found in _references(trigger, texts=self.texts)]
+        if loop:
+            references.append(loop.over)
+        return {reference.term.fact for reference in references if reference.term.origin == "derived"}
+
+    def _stage(self, stage: Stage, rows: Sequence[Row], facts: set[str], ready: set[str]) -> list[ast.stmt]:
+        if not rows:
+            return []
+        if stage.loop is None:
+            return self._rows(rows, [], facts, ready)
+        frame = Frame(stage.loop, self.values.element_path(stage.loop, []))
+        tool_facts = facts if _walks_tools(stage.loop) else set()
+        inline = [trigger for _, trigger in rows if key_of(trigger) is None or len(rows) < _ENOUGH]
+        members = _often_read(inline, stage.loop.variable)
+        body = self.values.prepare_element(frame, tool_facts, members)
+        body += self._rows(rows, [frame], facts, ready)
+        return self._loop(frame, [], body, self._undecidable(rows, stage.loop, []))
+
+    def _loop(
+        self, frame: Frame, outer: Sequence[Frame], body: list[ast.stmt], otherwise: list[ast.stmt]
+    ) -> list[ast.stmt]:
+        """A loop; what is no list, and not absent either, leads to `otherwise`."""
+        over = self.values.read(frame.loop.over, outer)
+        index, record, seen = frame.local("index"), frame.local("record"), frame.local("seen")
+        if record not in names_read(body):
+            body = body[1:]  # the record is made first
+        read = names_read(body)
+        walk = statements(
+            "for I, E in enumerate(L): BODY" if index in read else "for E in L: BODY",
+            I=index,
+            E=frame.local("element"),
+            L=frame.local("list"),
+            BODY=body or [ast.Pass()],
+        )
+        if seen in read:
+            walk = [*statements("SEEN = {}", SEEN=seen), *walk]
+        if frame.loop.over.term.type != "list":
+            walk = statements(
+                "if type(L) is list: WALK\nelif L is not ABSENT: OTHERWISE",
+                L=frame.local("list"),
+                WALK=walk,
+                OTHERWISE=otherwise or [ast.Pass()],
+            )
+        return [*statements("L = OVER", L=frame.local("list"), OVER=over), *walk]
+
+    def _undecidable(self, rows: Sequence[Row], loop: Loop, frames: Sequence[Frame]) -> list[ast.stmt]:
+        """Every trigger refuses where the list to walk is no list."""
+        where = self.values.path(loop.over, frames)
+        return [part for rule, trigger in rows for part in self.refuse(rule, trigger, frames, where=where)]
+
+    def _rows(self, rows: Sequence[Row], frames: list[Frame], facts: set[str], ready: set[str]) -> list[ast.stmt]:
+        made: list[ast.stmt] = []
+        for key, group in _runs(rows):
+            if key is None or not self.indexed:
+                made += [part for row, _ in group for part in self._row(*row, frames)]
+                continue
+            if len({text for _, k in group for text in k.texts}) >= _ENOUGH:
+                made += self._indexed(group, frames, facts, ready)
+                continue
+            body = [part for row, _ in group for part in self._row(*row, frames)]
+            shared = not key.items and len({k.texts for _, k in group}) == 1
+            if shared and len(group) > 1 and body:
+                texts = constant(tuple(sorted(key.texts)))
+                body = statements("if V in TEXTS: BODY", V=self.values.read(key.source, frames), TEXTS=texts, BODY=body)
+            made += body
+        return made
+
+    def _indexed(
+        self, group: Sequence[tuple[Row, Key]], frames: list[Frame], facts: set[str], ready: set[str]
+    ) -> list[ast.stmt]:
+        """A look-up instead of one question after the other."""
+        index: dict[str, list[int]] = {}
+        for number, (_, key) in enumerate(group):
+            for text in key.texts:
+                index.setdefault(text, []).append(number)
+        known = [*self.parameters, "document", *subject_locals(ready)]
+        for frame in frames:
+            known += self.values.locals_of(frame, facts if _walks_tools(frame.loop) else set())
+        late = tuple(_Late(self._later(row, list(frames), known)) for row, _ in group)
+        keep = self.values.keep
+        key = group[0][1]
+        frozen = {text: tuple(numbers) for text, numbers in index.items()}
+        source = self.values.read(key.source, frames)
+        items = source if key.items else ast.Tuple([source], ast.Load())
+        arguments = ast.Tuple([name(identifier) for identifier in known], ast.Load())
+        call = expression("LATE[number](*ARGUMENTS)", LATE=keep(late), ARGUMENTS=arguments)
+        return statements(
+            "for number in PICK(INDEX, ITEMS): BODY", INDEX=keep(frozen), ITEMS=items, BODY=self.call(call)
+        )
+
+    def _later(self, row: Row, frames: list[Frame], parameters: list[str]) -> Callable[[], Callable[..., Any]]:
+        def make() -> Callable[..., Any]:
+            constants = dict(self.values.constants)
+            walk = type(self)(self.rules, Values(self.values.catalog, self.values.placement, constants))
+            body = walk._row(*row, frames)
+            made: Callable[..., Any] = load([function("late", parameters, body)], constants, row[0].id)["late"]
+            return made
+
+        return make
+
+    def _row(self, rule: Rule, trigger: Trigger, frames: Sequence[Frame]) -> list[ast.stmt]:
+        if trigger.loop is None:
+            return self.asked(rule, trigger, frames)
+        frame = Frame(trigger.loop, self.values.element_path(trigger.loop, frames))
+        facts = with_needs(self._facts([(rule, trigger)], None)) if _walks_tools(trigger.loop) else set()
+        body = self.values.prepare_element(frame, facts, ())
+        body += self.asked(rule, trigger, [*frames, frame])
+        return self._loop(frame, frames, body, self._undecidable([(rule, trigger)], trigger.loop, frames))
+
+    def _where(self, trigger: Trigger, frames: Sequence[Frame]) -> ast.expr:
+        """The path that a refusal points at."""
+        if trigger.at is not None and trigger.at_value:
+            value = self.values.read(trigger.at, frames)
+            return expression("type(held := V) is str and PARSE(held) or ROOT", V=value)
+        if trigger.at is not None:
+            return self.values.path(trigger.at, frames)
+        if frames:
+            return frames[-1].path
+        return self.values.path(next(paths_of(trigger.when)), frames)
+
+
+def _runs(rows: Sequence[Row]) -> Iterator[tuple[Key | None, list[tuple[Row, Any]]]]:
+    """Rows in order, in runs whose keys can share an index."""
+    keyed = [(row, key_of(row[1])) for row in rows]
+    for _, group in groupby(keyed, key=lambda pair: pair[1].kind if pair[1] else None):
+        run = list(group)
+        yield run[0][1], run
+
+
+def _walks_tools(loop: Loop) -> bool:
+    return loop.element.fact == "tool"
+
+
+def _often_read(triggers: Sequence[Trigger], variable: str) -> list[str]:
+    """The members of a loop's element that are worth a local of their own."""
+    count: dict[str, int] = {}
+    for trigger in triggers:
+        for reference in paths_of(trigger.when):
+            if reference.root == variable and reference.steps:
+                count[reference.steps[0]] = count.get(reference.steps[0], 0) + 1
+    return [member for member, times in count.items() if times > 1]
+
+
+def _references(trigger: Trigger, *, texts: bool) -> Iterator[Reference]:
+    """Every path that a trigger reads; those of its texts only if `texts`."""
+    yield from paths_of(trigger.when)
+    if trigger.loop:
+        yield trigger.loop.over
+    if texts:
+        yield from (piece for piece in (*trigger.reason, *trigger.remedy) if isinstance(piece, Reference))
+        if trigger.at is not None:
+            yield trigger.at

@@ -1,0 +1,1 @@
+"""Plugins made for a test: faulty objects, and an installed distribution."""
