@@ -103,6 +103,7 @@ class _Loader:
         if ruleset is not None:
             self._stages(ruleset, name, base=base)
         elif base:
+            self.stages_lost = True
             self.problems.add(RuleError("ruleset-missing", f"there is no {RULESET}", span=Span(str(folder.path))))
         if not files:
             self.problems.add(RuleError("rules-empty", "there are no rules in the folder", span=Span(str(folder.path))))

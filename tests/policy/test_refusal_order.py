@@ -209,8 +209,8 @@ def test_all_refusals_are_told_in_the_order_of_reading(gate: capgate.Gate) -> No
         ("under-declared", "$.tools[1].primitive"),
         ("under-declared", "$.tools[2].wasm.path"),
         ("under-declared", "$.tools[2].wasm.digest"),
-        ("under-declared", "$.tools[2].wasm"),  # input.maxBytes
-        ("under-declared", "$.tools[2].wasm"),  # output.bytes
+        ("under-declared", "$.tools[2].wasm.input.maxBytes"),
+        ("under-declared", "$.tools[2].wasm.output"),
         ("under-declared", "$.tools[2].wasm"),  # call.export
         ("duplicate-tool", "$.tools[2].name"),
         ("unsupported-abi", "$.tools[3].wasm.abi"),

@@ -174,11 +174,11 @@ MODULES: list[Row] = [
         )
     ),
     *(
-        (module(input={"addr": odd, "maxBytes": 8}), "under-declared", "$.tools[0].wasm")
+        (module(input={"addr": odd, "maxBytes": 8}), "under-declared", "$.tools[0].wasm.input.addr")
         for odd in values("8", True, 8.5, -1, None, [], {})
     ),
-    (module(output={"addr": 64, "maxBytes": 32}), "under-declared", "$.tools[0].wasm"),
-    (module(**{**DIFF, "output": {"addr": 64, "bytes": 32}}), "under-declared", "$.tools[0].wasm"),
+    (module(output={"addr": 64, "maxBytes": 32}), "under-declared", "$.tools[0].wasm.output"),
+    (module(**{**DIFF, "output": {"addr": 64, "bytes": 32}}), "under-declared", "$.tools[0].wasm.output"),
     (module(call=...), "under-declared", "$.tools[0].wasm"),
     *((module(call=odd), "under-declared", "$.tools[0].wasm.call") for odd in values(None, "f", {}, ["f"])),
     *((module(call={"export": odd}), "under-declared", "$.tools[0].wasm.call.export") for odd in values("", None, 5)),
@@ -188,7 +188,8 @@ MODULES: list[Row] = [
 SEVERAL: list[Row] = [
     ({"tools": [{}]}, "bad-tool-name", "$.tools[0]"),
     (one_tool(primitive="wasm", wasm={}), "under-declared", "$.tools[0].wasm"),
-    *((module(input=odd), "under-declared", "$.tools[0].wasm") for odd in values(..., None, 8, "x", [0, 8], {})),
+    (module(input=...), "under-declared", "$.tools[0].wasm"),
+    *((module(input=odd), "under-declared", "$.tools[0].wasm.input") for odd in values(None, 8, "x", [0, 8], {})),
     (module(**{**DIFF, "inputB": ...}), "under-declared", "$.tools[0].wasm"),
 ]
 ONE_FAULT = [*CAPABILITIES, *NETWORK, *TOOLS, *MODULES]

@@ -1,0 +1,263 @@
+"""Every broken rule file of the corpus is refused by the ids, at the places and with the words that its index gives."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import capgate
+from capgate.policy.catalog import Catalog
+from capgate.policy.documents import DocumentError
+from capgate.policy.errors import CapgateError, PolicyInvalid
+from capgate.policy.rule_errors import RuleError
+from capgate.policy.ruleset import RuleFolder, load_ruleset
+
+CORPUS = Path(__file__).parents[1] / "corpus" / "rules"
+CASES = [json.loads(line) for line in (CORPUS / "expected.jsonl").read_text(encoding="utf-8").splitlines()]
+FINE = """
+id: {id}
+title: A rule
+applies_to: descriptor
+triggers:
+  - stage: tools
+    when: {{tool.name: {{equals: a}}}}
+    reason: because
+"""
+
+
+@pytest.fixture(scope="module")
+def catalog() -> Catalog:
+    return capgate.open_gate().catalog
+
+
+def problems(*folders: Path) -> tuple[CapgateError, ...]:
+    """What is wrong with overlays; at least something has to be."""
+    with pytest.raises(PolicyInvalid) as caught:
+        capgate.open_gate(rules=folders)
+    return caught.value.problems
+
+
+def write(folder: Path, *ids: str) -> Path:
+    """Makes a folder of sound rules."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for id in ids:
+        (folder / f"{id}.yaml").write_text(FINE.format(id=id), encoding="utf-8")
+    return folder
+
+
+def found(case: dict[str, Any], folder: Path, catalog: Catalog) -> tuple[CapgateError, ...]:
+    """The problems of a case, which is laid out in `folder` first."""
+    source = CORPUS / case["case"]
+    if source.is_file():
+        shutil.copy(source, folder)
+    else:
+        shutil.copytree(source, folder, dirs_exist_ok=True)
+    if "shipped" in case:
+        with pytest.raises(PolicyInvalid) as caught:
+            load_ruleset(catalog, RuleFolder(folder, "capgate"))
+        return caught.value.problems
+    return problems(*(folder / name for name in case.get("overlays", ["."])))
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case["case"]) for case in CASES])
+def test_a_broken_rule_file_is_refused_by_every_id_and_place(
+    case: dict[str, Any], tmp_path: Path, catalog: Catalog
+) -> None:
+    answer = found(case, tmp_path, catalog)
+    places = []
+    for problem in answer:
+        assert problem.span is not None
+        file = Path(problem.span.file).relative_to(tmp_path).as_posix()
+        places.append({"id": problem.id, "file": file, "line": problem.span.line, "column": problem.span.column})
+
+    assert places == [{key: expected[key] for key in ("id", "file", "line", "column")} for expected in case["problems"]]
+    for problem, expected in zip(answer, case["problems"], strict=True):
+        assert expected.get("says", "") in problem.message
+        assert expected.get("hint", "") in problem.hint
+        assert problem.hint
+        assert len(problem.message) < 300
+
+
+def test_the_index_lists_every_file_of_the_corpus() -> None:
+    entries = sorted(path.name for path in CORPUS.iterdir() if path.name != "expected.jsonl")
+    assert sorted(case["case"] for case in CASES) == entries
+    assert len(entries) >= 250
+
+
+def test_the_corpus_and_the_tests_below_meet_every_id() -> None:
+    met = {problem["id"] for case in CASES for problem in case["problems"]}
+    # A folder that cannot be read cannot be kept in a repository.
+    assert met - set(DocumentError.ids) == set(RuleError.ids) - {"rules-unreadable"}
+
+
+def test_a_message_names_file_line_and_column(tmp_path: Path) -> None:
+    shutil.copy(CORPUS / "operator-unknown.yaml", tmp_path)
+    with pytest.raises(PolicyInvalid) as caught:
+        capgate.open_gate(rules=[tmp_path])
+
+    assert str(caught.value).splitlines()[1] == (
+        f"  {tmp_path / 'operator-unknown.yaml'}:6:35: operator-unknown: "
+        "no operator is called 'contain' (Did you mean 'contains'?)"
+    )
+
+
+def test_a_sound_overlay_is_taken(tmp_path: Path) -> None:
+    gate = capgate.open_gate(rules=[write(tmp_path, "fine", "other")])
+    assert gate.rule("fine") is not None
+
+
+def test_what_is_left_alone_is_no_problem(tmp_path: Path) -> None:
+    write(tmp_path, "fine")
+    for name in ("README.md", ".hidden.yaml", ".yaml", "__init__.py", ".git"):
+        (tmp_path / name).write_text("{", encoding="utf-8")
+    write(tmp_path / "tests", "cases")
+    (tmp_path / "__pycache__").mkdir()
+
+    assert capgate.open_gate(rules=[tmp_path]).rule("fine") is not None
+
+
+@pytest.mark.parametrize("text", ["", "/no/such/folder", "rules\0"])
+def test_a_folder_that_is_not_there_is_named(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "notes.txt").touch()
+    monkeypatch.chdir(tmp_path)
+    for problem in problems(Path(text)):
+        assert problem.id in ("rules-unreadable", "rules-foreign", "rules-empty")
+        assert problem.span is not None
+
+
+def test_a_folder_that_is_a_file_cannot_be_read(tmp_path: Path) -> None:
+    file = write(tmp_path, "fine") / "fine.yaml"
+    (problem,) = problems(file)
+    assert (problem.id, problem.span and problem.span.file) == ("rules-unreadable", str(file))
+
+
+def test_every_folder_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    names = [tmp_path / "one", tmp_path / "two"]
+    assert [problem.span and problem.span.file for problem in problems(*names)] == [str(name) for name in names]
+
+
+def _link_to_nothing(path: Path) -> None:
+    path.symlink_to(path.parent / "nothing")
+
+
+def _link_to_itself(path: Path) -> None:
+    path.symlink_to(path)
+
+
+def _link_that_leaves(path: Path) -> None:
+    write(path.parent.parent / "elsewhere", path.stem)
+    path.symlink_to(path.parent.parent / "elsewhere" / path.name)
+
+
+def _link_up(path: Path) -> None:
+    path.symlink_to("..")
+
+
+def _pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def _socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as made:
+        here = Path.cwd()
+        os.chdir(path.parent)  # the system takes short names of sockets only
+        try:
+            made.bind(path.name)
+        finally:
+            os.chdir(here)
+
+
+def _unreadable(path: Path) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root may read everything")
+    path.touch(mode=0)
+
+
+@pytest.mark.parametrize(
+    ("make", "id", "says"),
+    [
+        (_link_to_nothing, "rules-unreadable", "No such file"),
+        (_link_to_itself, "rules-unreadable", "cannot be read"),
+        (_link_that_leaves, "rules-foreign", "is a link that leaves the folder"),
+        (_link_up, "rules-foreign", "is a link that leaves the folder"),
+        (_pipe, "rules-foreign", "is not a regular file"),
+        (_socket, "rules-foreign", "is not a regular file"),
+        (_unreadable, "rules-unreadable", "Permission denied"),
+    ],
+)
+def test_what_is_no_readable_file_is_named_and_not_passed_over(
+    make: Callable[[Path], None], id: str, says: str, tmp_path: Path
+) -> None:
+    odd = write(tmp_path / "rules", "fine") / "odd.yaml"
+    make(odd)
+    (problem,) = problems(tmp_path / "rules")
+
+    assert (problem.id, problem.span and problem.span.file) == (id, str(odd))
+    assert says in problem.message
+
+
+def test_a_folder_that_is_a_link_to_itself_cannot_be_read(tmp_path: Path) -> None:
+    _link_to_itself(tmp_path / "rules")
+    assert [problem.id for problem in problems(tmp_path / "rules")] == ["rules-unreadable"]
+
+
+def test_links_that_stay_inside_are_followed(tmp_path: Path) -> None:
+    write(tmp_path / "rules" / "tests", "linked")
+    (tmp_path / "rules" / "linked.yaml").symlink_to(Path("tests", "linked.yaml"))
+    (tmp_path / "link").symlink_to("rules")
+    assert capgate.open_gate(rules=[tmp_path / "link"]).rule("linked") is not None
+
+
+def test_a_second_name_for_a_rule_is_another_rule_with_the_wrong_id(tmp_path: Path) -> None:
+    (write(tmp_path, "first") / "second.yaml").symlink_to("first.yaml")
+    (problem,) = problems(tmp_path)
+    assert (problem.id, problem.span and problem.span.file) == ("rule-id", str(tmp_path / "second.yaml"))
+
+
+@pytest.mark.parametrize(("size", "sound"), [(1 << 20, True), ((1 << 20) + 1, False)])
+def test_a_file_may_have_one_mebibyte(size: int, sound: bool, tmp_path: Path) -> None:
+    file = write(tmp_path, "large") / "large.yaml"
+    text = file.read_bytes()
+    file.write_bytes(text + b"#" * (size - len(text)))
+    if sound:
+        assert capgate.open_gate(rules=[tmp_path]).rule("large") is not None
+    else:
+        assert [problem.id for problem in problems(tmp_path)] == ["document-too-large"]
+
+
+def test_a_name_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    name = os.fsdecode(b"caf\xe9.yaml")
+    (tmp_path / name).write_text(FINE.format(id="cafe"), encoding="utf-8")
+    (problem,) = problems(tmp_path)
+    assert problem.id == "rule-id"
+    assert json.dumps(problem.to_json())
+
+
+def test_the_same_folder_twice_is_each_of_its_rules_twice(tmp_path: Path) -> None:
+    write(tmp_path, "a", "b")
+    assert [problem.id for problem in problems(tmp_path, tmp_path)] == ["rule-id-taken"] * 2
+
+
+def test_problems_come_in_the_order_of_files_and_lines(tmp_path: Path) -> None:
+    for case in CASES:
+        if case["case"].endswith(".yaml"):
+            shutil.copy(CORPUS / case["case"], tmp_path)
+    places = [(problem.span.file, problem.span.line, problem.span.column) for problem in problems(tmp_path) if problem.span]
+
+    assert places == sorted(places)
+    assert len({file for file, *_ in places}) == sum(case["case"].endswith(".yaml") for case in CASES)
+    assert len(places) == sum(len(case["problems"]) for case in CASES if case["case"].endswith(".yaml"))
+
+
+def test_every_trigger_of_a_broken_file_is_read(tmp_path: Path) -> None:
+    names = [problem["id"] for case in CASES if case["case"] == "many-mistakes.yaml" for problem in case["problems"]]
+    shutil.copy(CORPUS / "many-mistakes.yaml", tmp_path)
+    assert [problem.id for problem in problems(tmp_path)] == names
+    assert len(names) == 8
