@@ -193,8 +193,7 @@ def _lines(stream: BinaryIO, name: str, advance: Callable[[int], object]) -> Ite
         if not blank:
             passed = True
             data = start.removesuffix(b"\n").removesuffix(b"\r")
-            too_large = size > len(start) or len(data) > MAX_BYTES
-            yield _too_large(Span(name, number), "line") if too_large else Source(name, data, number)
+            yield Source(name, data, number) if len(data) <= MAX_BYTES else _too_large(Span(name, number), "line")
         advance(size)
     if not passed:
         yield InputError("no-descriptors", "no line holds a descriptor", span=Span(name))

@@ -1,13 +1,13 @@
 """Makes one frozen catalog of what all plugins declared, and finds where they contradict each other.
 
-Contributions are taken in an order that depends on the plugins' names alone, so neither the catalog
-nor the problems depend on the order in which plugins were found. Where two plugins define the same
-name, that is a problem; which of them was meant is never guessed.
+Contributions come ordered by the names of their plugins, so neither the catalog nor the problems
+depend on the order in which plugins were found. Where two plugins define the same name, that is a
+problem; which of them was meant is never guessed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -29,7 +29,7 @@ class Contribution:
 
     def __init__(self, origin: Origin):
         self.origin = origin
-        self.capabilities: dict[str, str] = {}
+        self.capabilities: list[tuple[str, str]] = []
         self.primitives: list[Primitive] = []
         self.placements: list[Placement] = []
         self.operators: list[OperatorTerms] = []
@@ -39,7 +39,7 @@ class Contribution:
     def adds(self) -> dict[str, tuple[str, ...]]:
         """Kind of thing to the names that the plugin defines; only the kinds that it has."""
         names = {
-            "capabilities": tuple(self.capabilities),
+            "capabilities": tuple(name for name, _ in self.capabilities),
             "primitives": tuple(item.name for item in self.primitives),
             "placements": tuple(item.name for item in self.placements),
             "operators": tuple(item.name for item in self.operators),
@@ -49,9 +49,8 @@ class Contribution:
         return {kind: found for kind, found in names.items() if found}
 
 
-def assemble(contributions: Iterable[Contribution]) -> tuple[Catalog, list[PluginError]]:
-    """The catalog of all contributions, built-in ones first, and every contradiction among them."""
-    ordered = sorted(contributions, key=lambda one: (one.origin.kind != "built-in", one.origin.name))
+def assemble(contributions: Sequence[Contribution]) -> tuple[Catalog, list[PluginError]]:
+    """The catalog of all contributions, in their order, and every contradiction among them."""
     assembly = _Assembly()
     for step in (
         assembly.capabilities,
@@ -61,9 +60,9 @@ def assemble(contributions: Iterable[Contribution]) -> tuple[Catalog, list[Plugi
         assembly.operators,
         assembly.facts,
     ):
-        for contribution in ordered:
+        for contribution in contributions:
             step(contribution)
-    plugins = {(one.origin.name, one.origin.version): None for one in ordered}
+    plugins = {(one.origin.name, one.origin.version): None for one in contributions}
     return assembly.catalog(tuple(plugins)), assembly.problems
 
 
@@ -91,7 +90,7 @@ class _Assembly:
         )
 
     def capabilities(self, one: Contribution) -> None:
-        for name, meaning in one.capabilities.items():
+        for name, meaning in one.capabilities:
             if self._claim("capability", name, one.origin, "capgate_capabilities"):
                 self._capabilities[name] = meaning
 

@@ -149,7 +149,7 @@ def _add(gathered: Gathered, hook: str, function: pluggy.HookImpl, problems: lis
         return
     one = gathered.contribution
     if hook == "capgate_capabilities":
-        one.capabilities.update(result)
+        one.capabilities += result.items()
     elif hook == "capgate_primitives":
         one.primitives += result
     elif hook == "capgate_placements":

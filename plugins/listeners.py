@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import pluggy
@@ -18,7 +18,7 @@ __all__ = ["tell"]
 _log: Final = logging.getLogger("capgate.plugins")
 
 
-def tell(listening: Sequence[Gathered], descriptor: Any, to_json: Callable[[], dict[str, Any]]) -> None:
+def tell(listening: Sequence[Gathered], descriptor: Any, verdict: dict[str, Any]) -> None:
     """Calls ``capgate_decided`` of each plugin with copies of `descriptor` and of the verdict.
 
     A verdict is made before anyone is told, and nothing here can change it: what goes wrong with a
@@ -26,14 +26,13 @@ def tell(listening: Sequence[Gathered], descriptor: Any, to_json: Callable[[], d
     """
     for one in listening:
         for function in one.listeners:
-            _tell(one.source, function, descriptor, to_json)
+            _tell(one.source, function, descriptor, verdict)
 
 
-def _tell(source: Source, function: pluggy.HookImpl, descriptor: Any, to_json: Callable[[], dict[str, Any]]) -> None:
+def _tell(source: Source, function: pluggy.HookImpl, descriptor: Any, verdict: dict[str, Any]) -> None:
     def call() -> None:
         invoke(function, context=source.context(), descriptor=plain(descriptor), verdict=plain(verdict))
 
-    verdict = to_json()
     try:
         source.caller.call(call)
     except Fault as fault:

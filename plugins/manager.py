@@ -113,7 +113,7 @@ def load(
         sources += configured_sources(config, problems)
     sources = _apart(sources, problems)
     gathered = [gather(source, problems) for source in sources]
-    catalog, contradictions = assemble(one.contribution for one in gathered)
+    catalog, contradictions = assemble([one.contribution for one in gathered])
     problems += [one for one in contradictions if not problems or one.id not in _CONSEQUENCES]
     if problems:
         problems.sort(key=_place)
@@ -172,4 +172,4 @@ def _decided(gathered: Sequence[Gathered]) -> Callable[[Any, SpeaksJson], None] 
         return None
     from capgate.plugins.listeners import tell
 
-    return lambda descriptor, verdict: tell(listening, descriptor, verdict.to_json)
+    return lambda descriptor, verdict: tell(listening, descriptor, verdict.to_json())

@@ -17,6 +17,7 @@ from capgate.policy.operators import BUILT_IN, TYPES, operand_problem
 from capgate.policy.paths import Path
 from capgate.policy.patterns import Pattern, PatternRefused, compile_pattern
 from capgate.policy.rule_errors import Problems, RuleError, did_you_mean
+from capgate.policy.text import escape
 from capgate.policy.vocabulary import Reference, Term, UnknownPath, Vocabulary
 
 __all__ = ["AllOf", "AnyOf", "Check", "Condition", "Each", "Fact", "Not", "Reader", "Test", "is_path"]
@@ -283,7 +284,7 @@ class Reader:
             pattern: Pattern = compile_pattern(text)
         except PatternRefused as refused:
             shown = text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
-            self._refuse("pattern-unfit", f"the pattern {shown!r} {refused}", at)
+            self._refuse("pattern-unfit", f"the pattern '{escape(shown)}' {refused}", at)
             return None
         return Check("matches", pattern, at)
 

@@ -70,9 +70,10 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     from difflib import get_close_matches  # slow to import, and only mistakes need it
 
     names = list(dict.fromkeys(known))
-    close = get_close_matches(word, names, n=1, cutoff=0.6)
+    lower = {name.lower(): name for name in reversed(names)}
+    close = get_close_matches(word.lower(), lower, n=1, cutoff=0.6)
     if close:
-        return f"Did you mean {close[0]!r}?"
+        return f"Did you mean {lower[close[0]]!r}?"
     return f"Use one of: {', '.join(names)}." if 0 < len(names) <= 16 else None
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-__all__ = ["DESCRIPTOR", "OVERLAY", "RULE", "RULESET", "WINDOWS", "Schema", "members"]
+__all__ = ["CASES", "DESCRIPTOR", "OVERLAY", "RULE", "RULESET", "WINDOWS", "Schema", "members"]
 
 Schema: TypeAlias = "Mapping[str, Any]"
 
@@ -86,17 +86,15 @@ _LOOP: Schema = {"type": "dict", "minlength": 1, "maxlength": 1, "valuesrules": 
 _ID: Schema = {"type": "string", "required": True, "regex": "[a-z][a-z0-9-]*"}
 _SENTENCE: Schema = {"type": "string", "minlength": 1}
 _NAMES: Schema = {"type": "list", "schema": {"type": "string", "minlength": 1}}
+_GIVEN: Schema = {
+    "type": "dict",
+    "schema": {"placement": _SENTENCE, "taken": _NAMES, "mechanisms": _NAMES},
+}
 _EXAMPLES: Schema = {
     "type": "list",
     "schema": {
         "type": "dict",
-        "schema": {
-            "descriptor": {"nullable": True, "required": True},
-            "given": {
-                "type": "dict",
-                "schema": {"placement": _SENTENCE, "taken": _NAMES, "mechanisms": _NAMES},
-            },
-        },
+        "schema": {"descriptor": {"nullable": True, "required": True}, "given": _GIVEN},
     },
 }
 
@@ -169,6 +167,32 @@ OVERLAY: Schema = {
                     "name": _STAGE_NAME,
                     "after": {**_SENTENCE, "required": True},
                     "for_each": _LOOP,
+                },
+            },
+        },
+    },
+}
+
+_IDS: Schema = {"type": "list", "schema": _SENTENCE}
+
+#: A file of cases in the ``tests`` folder of an overlay.
+CASES: Schema = {
+    "type": "dict",
+    "schema": {
+        "cases": {
+            "type": "list",
+            "required": True,
+            "minlength": 1,
+            "schema": {
+                "type": "dict",
+                "schema": {
+                    "name": {**_SENTENCE, "required": True},
+                    "descriptor": {"nullable": True},
+                    "path": _SENTENCE,
+                    "given": _GIVEN,
+                    "refused": {**_IDS, "minlength": 1},
+                    "absent": {**_IDS, "minlength": 1},
+                    "exactly": _IDS,
                 },
             },
         },

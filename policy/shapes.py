@@ -39,6 +39,7 @@ _NAMES = {
     float: "number",
     type(None): "null",
 }
+_WRITTEN_OUT = 10**80
 _UNITS = {"string": "character", "list": "item", "dict": "key"}
 _KNOWN = frozenset(
     "type nullable required allowed regex minlength maxlength min schema valuesrules allow_unknown anyof meta".split()
@@ -70,7 +71,15 @@ class Shape:
     def __init__(self, schema: Schema, label: str):
         body = [_function("holds", schema, None), _function("collect", schema, [])]
         space = load(
-            body, {"ABSENT": _ABSENT, "Fault": Fault, "found_type": found_type, "re": re, **_patterns(schema)}, label
+            body,
+            {
+                "ABSENT": _ABSENT,
+                "Fault": Fault,
+                "found_type": found_type,
+                "number_text": number_text,
+                **_patterns(schema),
+            },
+            label,
         )
         self.holds: Callable[[Any], bool] = space["holds"]
         self._collect: Callable[[Any], list[Fault]] = space["collect"]
@@ -83,6 +92,11 @@ class Shape:
 def found_type(value: Any) -> str:
     """The name of a value's JSON type, for messages."""
     return _NAMES.get(type(value)) or f"the Python type {type(value).__name__}"
+
+
+def number_text(value: int | float) -> str:
+    """A number for messages; Python refuses to write out thousands of digits."""
+    return str(value) if abs(value) < _WRITTEN_OUT else "a number of many digits"
 
 
 class _Absent:
@@ -217,7 +231,7 @@ class _Walk:
                 "if V < N: FAIL",
                 V=variable,
                 N=constant(schema["min"]),
-                FAIL=self.fail(path, "min", f"at least {schema['min']}", expression("str(V)[:80]", V=variable)),
+                FAIL=self.fail(path, "min", f"at least {schema['min']}", expression("number_text(V)", V=variable)),
             )
         if kind == "list" and "schema" in schema:
             made += self.items(schema["schema"], variable, path)
@@ -254,7 +268,8 @@ class _Walk:
         else:
             body = self.fail(there, "unknown", _one_of(known), name(key))
         return made + statements(
-            "for K, V in D.items():\n    if K not in KNOWN: BODY",
+            "for K, V in D.items():\n    if type(K) is not str: ODD\n    elif K not in KNOWN: BODY",
+            ODD=self.fail(path, "type", "strings as keys", expression("found_type(K)", K=key)),
             K=key,
             V=inner,
             D=variable,

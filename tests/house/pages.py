@@ -85,7 +85,7 @@ def tables(page: Path) -> Iterator[Table]:
 
 
 def table(page: Path, above: str, *head: str) -> list[list[str]]:
-    """The rows of the one table that `above`, a heading or a line, stands over, and whose first row begins with `head`."""
+    """The rows of the one table that stands below `above`, a heading or a line, and begins with the row `head`."""
     (found,) = [
         one for one in tables(page) if above in (one.heading, one.before) and one.head[: len(head)] == list(head)
     ]

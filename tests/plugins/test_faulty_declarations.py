@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from capgate.plugins.api import Fact, Mechanism, Operator, Param, Placement, Primitive
+from capgate.plugins.api import Fact, Mechanism, Operator, Param, Placement, Primitive, hookimpl
 from capgate.plugins.config import Config
 from capgate.plugins.manager import load
 from plugin_samples.faulty import Plugin, problem, problems
@@ -150,6 +150,21 @@ def test_one_plugin_cannot_define_one_fact_twice() -> None:
     fact = Fact("level", "number", "height", lambda descriptor, placement: 1)
     found = problem(Plugin(capgate_facts=lambda context: [fact, fact]))
     assert found.message.endswith("fact 'plugin.tides.level' is already defined by itself")
+
+
+def test_two_functions_of_one_hook_cannot_define_one_capability() -> None:
+    class Twice:
+        name = "tides"
+
+        @hookimpl
+        def capgate_capabilities(self) -> dict[str, str]:
+            return {"tide": "the sea"}
+
+        @hookimpl(specname="capgate_capabilities")
+        def again(self) -> dict[str, str]:
+            return {"tide": "the moon"}
+
+    assert problem(Twice()).message.endswith("capability 'tide' is already defined by itself")
 
 
 @pytest.mark.parametrize("name", ["equals", "in", "empty", "each", "exists", "all", "not", "fact"])

@@ -277,6 +277,26 @@ def test_a_plugin_left_behind_still_does_not_reach_stdout(capsys: pytest.Capture
     assert err == "late\n"
 
 
+def test_a_plugin_does_not_reach_stdout_when_another_one_ends(capsys: pytest.CaptureFixture[str]) -> None:
+    inside, go = threading.Event(), threading.Event()
+
+    def read(descriptor: Any, placement: str) -> int:
+        inside.set()
+        go.wait()
+        print("longer")
+        return 1
+
+    longer = fact(read)
+    shorter = fact(lambda descriptor, placement: 2)
+    asking = threading.Thread(target=lambda: longer.read({}, "machine"))
+    asking.start()
+    inside.wait()
+    shorter.read({}, "machine")
+    go.set()
+    asking.join()
+    assert capsys.readouterr() == ("", "longer\n")
+
+
 def test_calls_from_many_threads_do_not_mix() -> None:
     terms = fact(lambda descriptor, placement: descriptor["number"])
     wrong: list[int] = []

@@ -13,14 +13,14 @@ from capgate.plugins.config import Config
 from capgate.plugins.manager import load
 
 DESCRIPTOR = {"id": "harbour", "tools": [{"name": "a"}]}
-VERDICT = {"decision": "refused", "refusals": [{"rule": "no-tools"}]}
+VERDICT: dict[str, Any] = {"decision": "refused", "refusals": [{"rule": "no-tools"}]}
 
 
 class Verdict:
     """A verdict, as far as listeners are concerned."""
 
     def to_json(self) -> dict[str, Any]:
-        return {"decision": "refused", "refusals": [{"rule": "no-tools"}]}
+        return VERDICT
 
 
 class Listener:
@@ -77,7 +77,8 @@ def test_a_listener_that_fails_or_meddles_harms_no_other(
     listener, lines = log()
     hangs = Listener("hangs", lambda descriptor, verdict: [never.wait()].clear())
     decide(Listener("exits", exits), hangs, Listener("meddles", meddles), listener)
-    assert lines == [(DESCRIPTOR, VERDICT)]
+    assert lines == [({"id": "harbour", "tools": [{"name": "a"}]}, VERDICT)]
+    assert VERDICT["refusals"] == [{"rule": "no-tools"}]
     assert [record.getMessage().split(": ")[:2] for record in caplog.records] == [
         ["plugin-raised", "plugin 'exits' (without a version), capgate_decided"],
         ["plugin-hung", "plugin 'hangs' (without a version), capgate_decided"],

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,29 +52,22 @@ def write(folder: Path, *ids: str) -> Path:
     return folder
 
 
-def found(case: dict[str, Any], folder: Path, catalog: Catalog) -> tuple[CapgateError, ...]:
-    """The problems of a case, which is laid out in `folder` first."""
-    source = CORPUS / case["case"]
-    if source.is_file():
-        shutil.copy(source, folder)
-    else:
-        shutil.copytree(source, folder, dirs_exist_ok=True)
-    if "shipped" in case:
-        with pytest.raises(PolicyInvalid) as caught:
-            load_ruleset(catalog, RuleFolder(folder, "capgate"))
-        return caught.value.problems
-    return problems(*(folder / name for name in case.get("overlays", ["."])))
+@pytest.fixture(scope="module")
+def together(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[CapgateError, ...]]:
+    """A folder with every single broken file, and its problems: no file hides what is wrong in another."""
+    folder = tmp_path_factory.mktemp("rules")
+    for case in CASES:
+        if case["case"].endswith(".yaml"):
+            shutil.copy(CORPUS / case["case"], folder)
+    return folder, problems(folder)
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, id=case["case"]) for case in CASES])
-def test_a_broken_rule_file_is_refused_by_every_id_and_place(
-    case: dict[str, Any], tmp_path: Path, catalog: Catalog
-) -> None:
-    answer = found(case, tmp_path, catalog)
+def hold(case: dict[str, Any], answer: Sequence[CapgateError], folder: Path) -> None:
+    """Compares problems with the index; files are named relative to `folder`."""
     places = []
     for problem in answer:
         assert problem.span is not None
-        file = Path(problem.span.file).relative_to(tmp_path).as_posix()
+        file = Path(problem.span.file).relative_to(folder).as_posix()
         places.append({"id": problem.id, "file": file, "line": problem.span.line, "column": problem.span.column})
 
     assert places == [{key: expected[key] for key in ("id", "file", "line", "column")} for expected in case["problems"]]
@@ -83,6 +76,33 @@ def test_a_broken_rule_file_is_refused_by_every_id_and_place(
         assert expected.get("hint", "") in problem.hint
         assert problem.hint
         assert len(problem.message) < 300
+
+
+def cases(*, single: bool) -> list[Any]:
+    return [pytest.param(case, id=case["case"]) for case in CASES if case["case"].endswith(".yaml") is single]
+
+
+@pytest.mark.parametrize("case", cases(single=True))
+def test_a_broken_rule_file_is_refused_by_every_id_and_place(
+    case: dict[str, Any], together: tuple[Path, tuple[CapgateError, ...]]
+) -> None:
+    folder, answer = together
+    own = [problem for problem in answer if problem.span and problem.span.file == str(folder / case["case"])]
+    hold(case, own, folder)
+
+
+@pytest.mark.parametrize("case", cases(single=False))
+def test_a_broken_folder_is_refused_by_every_id_and_place(
+    case: dict[str, Any], tmp_path: Path, catalog: Catalog
+) -> None:
+    shutil.copytree(CORPUS / case["case"], tmp_path, dirs_exist_ok=True)
+    if "shipped" in case:
+        with pytest.raises(PolicyInvalid) as caught:
+            load_ruleset(catalog, RuleFolder(tmp_path, "capgate"))
+        answer = caught.value.problems
+    else:
+        answer = problems(*(tmp_path / name for name in case.get("overlays", ["."])))
+    hold(case, answer, tmp_path)
 
 
 def test_the_index_lists_every_file_of_the_corpus() -> None:
@@ -245,14 +265,11 @@ def test_the_same_folder_twice_is_each_of_its_rules_twice(tmp_path: Path) -> Non
     assert [problem.id for problem in problems(tmp_path, tmp_path)] == ["rule-id-taken"] * 2
 
 
-def test_problems_come_in_the_order_of_files_and_lines(tmp_path: Path) -> None:
-    for case in CASES:
-        if case["case"].endswith(".yaml"):
-            shutil.copy(CORPUS / case["case"], tmp_path)
-    places = [(problem.span.file, problem.span.line, problem.span.column) for problem in problems(tmp_path) if problem.span]
+def test_problems_come_in_the_order_of_files_and_lines(together: tuple[Path, tuple[CapgateError, ...]]) -> None:
+    _, answer = together
+    places = [(problem.span.file, problem.span.line, problem.span.column) for problem in answer if problem.span]
 
     assert places == sorted(places)
-    assert len({file for file, *_ in places}) == sum(case["case"].endswith(".yaml") for case in CASES)
     assert len(places) == sum(len(case["problems"]) for case in CASES if case["case"].endswith(".yaml"))
 
 

@@ -1,0 +1,1 @@
+"""For those who write rules: tests, coverage, explanations, starting points and schemas."""

@@ -1,0 +1,101 @@
+"""What rules are tested with: the examples in their files, and the cases of their folders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from capgate.policy.authoring.given import Given, read_given
+from capgate.policy.catalog import Catalog
+from capgate.policy.documents import Document
+from capgate.policy.errors import CapgateError, Span
+from capgate.policy.paths import Path
+from capgate.policy.rule_errors import Problems, did_you_mean
+from capgate.policy.rulefile import Rule
+
+__all__ = ["Trial", "TrialError", "examples_of", "mechanism_problems"]
+
+
+class TrialError(CapgateError, ValueError):
+    """A test of rules cannot be used as it is."""
+
+    ids = {
+        "case-unreadable": "Check the name and the permissions; a path is relative to the file that names it.",
+        "case-not-run": "Put the file directly into tests/ and call it NAME.yaml, or move it away.",
+        "case-name-taken": "Give every case of a file a name of its own.",
+        "case-subject": "Give the case a descriptor, or the path of a file that holds one.",
+        "case-expects": "Say what is expected: refused and absent, or exactly.",
+        "given-placement": "Use a placement that a plugin defines.",
+        "given-mechanism": "Use the name of a capability.",
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A descriptor, with what rules have to say of it.
+
+    Attributes:
+        kind: ``example`` of a rule, or ``case`` of a folder.
+        name: of the case; of an example its kind and number, such as ``refused 2``.
+        rule: of an example, the id of its rule.
+        span: where the test stands.
+        document: the file that holds the descriptor, and `at` its place in it.
+        descriptor: the descriptor.
+        given: what it is judged against.
+        refused: ids that have to be among the refusals, and `absent` those that must not be.
+        exactly: the ids of all refusals in their order, or None where others do not matter.
+    """
+
+    kind: Literal["example", "case"]
+    name: str
+    rule: str | None
+    span: Span
+    document: Document
+    at: Path
+    descriptor: Any
+    given: Given
+    refused: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+    exactly: tuple[str, ...] | None = None
+
+    def place(self, path: Path) -> Span:
+        """Where the value at `path` of the descriptor stands, or its nearest parent."""
+        return self.document.span((*self.at, *path))
+
+
+def examples_of(rule: Rule, catalog: Catalog, problems: Problems) -> Iterator[Trial]:
+    """The examples of a rule, in the order of its file; what cannot be run goes to `problems`."""
+    counts = {True: 0, False: 0}
+    for example in rule.examples:
+        counts[example.refused] += 1
+        found = list(mechanism_problems(example.given, (*example.source, "given"), rule.document, catalog))
+        if found:
+            problems.extend(found)
+            continue
+        expected = {"refused" if example.refused else "absent": (rule.id,)}
+        yield Trial(
+            "example",
+            f"{'refused' if example.refused else 'admitted'} {counts[example.refused]}",
+            rule.id,
+            rule.document.span(example.source),
+            rule.document,
+            (*example.source, "descriptor"),
+            example.descriptor,
+            read_given(example.given),
+            **expected,
+        )
+
+
+def mechanism_problems(given: Any, at: Path, document: Document, catalog: Catalog) -> Sequence[TrialError]:
+    """What is wrong with the mechanisms of a ``given``: an unknown capability would test nothing."""
+    return [
+        TrialError(
+            "given-mechanism",
+            f"no capability is called {name!r}",
+            hint=did_you_mean(name, catalog.capabilities),
+            span=document.span((*at, "mechanisms", number)),
+        )
+        for number, name in enumerate(given.get("mechanisms", ()))
+        if name not in catalog.capabilities
+    ]
