@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from capgate.plugins.config import Config
 
-__all__ = ["CONFIG_FILE", "Listing", "LoadedPlugins", "SpeaksJson", "load"]
+__all__ = ["CONFIG_FILE", "Listing", "LoadedPlugins", "SpeaksJson", "find_config", "load"]
 
 #: Read from the current folder, unless the environment variable ``CAPGATE_CONFIG`` names another file.
 CONFIG_FILE: Final = "capgate.yaml"
@@ -100,7 +100,7 @@ def load(
         PolicyInvalid: the config or some plugin cannot be used; `problems` has an error for each mistake.
     """
     if config is None:
-        config = _found_config()
+        config = find_config()
     problems: list[PluginError] = []
     sources = [Source(Origin("capgate", VERSION, "capgate", "built-in"), builtin.MODULES)]
     if plugins:
@@ -126,13 +126,18 @@ def load(
     )
 
 
-def _found_config() -> Config | None:
-    path = os.environ.get("CAPGATE_CONFIG") or CONFIG_FILE
-    if path == CONFIG_FILE and not os.path.lexists(path):
+def find_config() -> Config | None:
+    """The config that holds for this process and its current folder; None where there is none.
+
+    Raises:
+        PolicyInvalid: there is one, and it cannot be used.
+    """
+    named = os.environ.get("CAPGATE_CONFIG")
+    if not named and not os.path.lexists(CONFIG_FILE):
         return None
     from capgate.plugins.config import read_config
 
-    return read_config(path)
+    return read_config(named or CONFIG_FILE)
 
 
 def _apart(sources: list[Source], problems: list[PluginError]) -> list[Source]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from capgate.policy import schema
@@ -27,7 +28,7 @@ from capgate.policy.values import RUNTIME, Frame, Values
 from capgate.policy.vocabulary import ROOTS
 from capgate.policy.walk import Walk
 
-__all__ = ["Answer", "Asked", "Program", "Refusal", "compile_explanation", "compile_program", "descriptor_shape"]
+__all__ = ["Answer", "Asked", "Program", "Refusal", "descriptor_shape"]
 
 _SHAPE_STAGE = "shape"
 
@@ -87,36 +88,41 @@ class Asked(NamedTuple):
     answers: tuple[Answer, ...]
 
 
-class Program(NamedTuple):
-    """The two functions that decide.
+class Program:
+    """A rule set for one placement; each function is compiled when it is first asked for.
 
-    Attributes:
-        decide: (descriptor, taken, facts) to the id of the first refusing rule, or None.
-        admit: (descriptor, taken, facts, out); appends every `Refusal` to `out`, so that those found
-            before a fact failed are not lost.
+    Two threads may then both compile it, and either result will do.
     """
 
-    decide: Callable[[Any, Any, Any], str | None]
-    admit: Callable[[Any, Any, Any, list[Refusal]], None]
+    def __init__(self, rules: RuleSet, catalog: Catalog, placement: PlacementTerms, shape: Shape):
+        self._rules = rules
+        self._catalog = catalog
+        self._placement = placement
+        self._shape = shape
 
+    @cached_property
+    def decide(self) -> Callable[[Any, Any, Any], str | None]:
+        """(descriptor, taken, facts) to the id of the first refusing rule, or None."""
+        return self._compiled(_Decide)
 
-def compile_program(rules: RuleSet, catalog: Catalog, placement: PlacementTerms, shape: Shape) -> Program:
-    """Compiles `rules` for a placement."""
-    space = _space(shape)
-    values = Values(catalog, placement, space)
-    body = [mode(rules, values).function() for mode in (_Decide, _Admit)]
-    made = load(body, space, f"rules on {placement.name}")
-    return Program(made["decide"], made["admit"])
+    @cached_property
+    def admit(self) -> Callable[[Any, Any, Any, list[Refusal]], None]:
+        """(descriptor, taken, facts, out): appends every refusal to `out`.
 
+        So those that were found before a plugin's fact failed are not lost.
+        """
+        return self._compiled(_Admit)
 
-def compile_explanation(
-    rules: RuleSet, catalog: Catalog, placement: PlacementTerms, shape: Shape
-) -> Callable[[Any, Any, Any, list[Asked]], None]:
-    """Compiles the function that appends what every trigger answers: (descriptor, taken, facts, out)."""
-    space = _space(shape)
-    body = [_Explain(rules, Values(catalog, placement, space)).function()]
-    made: Callable[[Any, Any, Any, list[Asked]], None] = load(body, space, f"questions on {placement.name}")["explain"]
-    return made
+    @cached_property
+    def explain(self) -> Callable[[Any, Any, Any, list[Asked]], None]:
+        """(descriptor, taken, facts, out): appends what every trigger answers to `out`."""
+        return self._compiled(_Explain)
+
+    def _compiled(self, mode: type[Walk]) -> Callable[..., Any]:
+        space = _space(self._shape)
+        walk = mode(self._rules, Values(self._catalog, self._placement, space))
+        made: Callable[..., Any] = load([walk.function()], space, f"{mode.name} on {self._placement.name}")[mode.name]
+        return made
 
 
 def descriptor_shape() -> Shape:
@@ -153,6 +159,7 @@ class _Decide(Walk):
     name = "decide"
     parameters = ("descriptor", "taken", "facts")
     texts = False
+    places = False
 
     def takes(self, rule: Rule) -> bool:
         return rule.severity == "refuse"

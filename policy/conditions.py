@@ -177,8 +177,7 @@ class Reader:
         if key in _COMBINATORS:
             return self._combinator(key, inner, at, loops)
         if not isinstance(inner, dict) and "." not in key and key not in loops:
-            meant: str = _ELSEWHERE.get(key.lower(), key)
-            hint = did_you_mean(meant, _COMBINATORS)
+            hint = did_you_mean(_ELSEWHERE.get(str(key).lower()) or str(key), _COMBINATORS)
             message = f"{key!r} is none of {', '.join(_COMBINATORS)}, and a path is followed by a map of operators"
             self._refuse("condition-form", message, there, hint=hint, key=True)
             return None

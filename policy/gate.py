@@ -6,12 +6,11 @@ it. Nothing here touches a file, a clock or a network.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from capgate.policy.catalog import Catalog, FactTerms, PlacementTerms
-from capgate.policy.compiler import Asked, Program, Refusal, compile_explanation, compile_program, descriptor_shape
+from capgate.policy.catalog import Catalog, FactTerms
+from capgate.policy.compiler import Asked, Program, Refusal, descriptor_shape
 from capgate.policy.errors import CapgateError, FactUnavailable
 from capgate.policy.rule_errors import did_you_mean
 from capgate.policy.rulefile import Rule
@@ -51,8 +50,6 @@ class Gate:
         self._decided = decided
         self._shape = descriptor_shape()
         self._programs: dict[str, Program] = {}
-        self._explanations: dict[str, Callable[[Any, Any, Any, list[Asked]], None]] = {}
-        self._compiling = threading.Lock()
         self._plugin_facts = catalog.facts
 
     @property
@@ -130,13 +127,10 @@ class Gate:
             GateError: as for `decide`.
             FactUnavailable: a plugin could not say what a rule asked it.
         """
-        terms = self._terms(placement)
-        found = self._explanations.get(placement)
-        if found is None:
-            found = self._explanations[placement] = compile_explanation(self.rules, self.catalog, terms, self._shape)
+        program = self._program(placement)
         facts = _Facts(self._plugin_facts, descriptor, placement) if self._plugin_facts else None
         asked: list[Asked] = []
-        found(descriptor, _names(existing_tools), facts, asked)
+        program.explain(descriptor, _names(existing_tools), facts, asked)
         return asked
 
     def _verdict(self, descriptor: Any, placement: str, refusals: list[Refusal]) -> Verdict:
@@ -154,18 +148,11 @@ class Gate:
         return Verdict("admitted", None, None, tuple(refusals), declared, discloses, terms, self.fingerprint)
 
     def _program(self, placement: str) -> Program:
-        terms = self._terms(placement)
-        with self._compiling:
-            if placement not in self._programs:
-                self._programs[placement] = compile_program(self.rules, self.catalog, terms, self._shape)
-        return self._programs[placement]
-
-    def _terms(self, placement: str) -> PlacementTerms:
         terms = self.catalog.placements.get(placement) if isinstance(placement, str) else None
         if terms is None:
             message = f"no placement is called {placement!r}"
             raise GateError("unknown-placement", message, hint=did_you_mean(str(placement), self.placements))
-        return terms
+        return self._programs.setdefault(placement, Program(self.rules, self.catalog, terms, self._shape))
 
 
 class _Facts:

@@ -112,7 +112,7 @@ def _by_re(text: str) -> tuple[Any, re.Pattern[str]]:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             return re._parser.parse(text, re.ASCII), re.compile(text, re.ASCII)  # type: ignore[attr-defined]
-    except (re.error, OverflowError, RecursionError, Warning) as error:
+    except (re.error, OverflowError, RecursionError, ValueError, Warning) as error:
         raise PatternRefused(f"cannot be read: {error}") from None
 
 

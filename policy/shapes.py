@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from capgate.policy.codegen import constant, expression, function, load, name, statements
@@ -69,24 +70,23 @@ class Shape:
     """
 
     def __init__(self, schema: Schema, label: str):
-        body = [_function("holds", schema, None), _function("collect", schema, [])]
-        space = load(
-            body,
-            {
-                "ABSENT": _ABSENT,
-                "Fault": Fault,
-                "found_type": found_type,
-                "number_text": number_text,
-                **_patterns(schema),
-            },
-            label,
-        )
-        self.holds: Callable[[Any], bool] = space["holds"]
-        self._collect: Callable[[Any], list[Fault]] = space["collect"]
+        self._schema = schema
+        self._label = label
+        self.holds: Callable[[Any], bool] = self._compiled("holds", None)
 
     def faults(self, document: Any) -> list[Fault]:
         """Every fault, in the order in which a person reading the document meets them."""
         return sorted(self._collect(document), key=lambda fault: _reading_order(document, fault.path))
+
+    @cached_property
+    def _collect(self) -> Callable[[Any], list[Fault]]:
+        return self._compiled("collect", [])
+
+    def _compiled(self, name: str, path: list[ast.expr] | None) -> Callable[..., Any]:
+        known = {"ABSENT": _ABSENT, "Fault": Fault, "found_type": found_type, "number_text": number_text}
+        space = known | _patterns(self._schema)
+        made: Callable[..., Any] = load([_function(name, self._schema, path)], space, self._label)[name]
+        return made
 
 
 def found_type(value: Any) -> str:

@@ -68,11 +68,13 @@ class Frame:
         loop: variable and list.
         path: the expression of the element's path in the document.
         members: keys of the element that have a local of their own.
+        needs: which of the locals ``index``, ``record`` and ``seen`` some code reads.
     """
 
     loop: Loop
     path: ast.expr
     members: dict[str, str] = field(default_factory=dict)
+    needs: set[str] = field(default_factory=set)
 
     def local(self, what: str) -> str:
         """The local that holds `what` of this loop: element, index, record, primitive, a derived fact."""
@@ -137,6 +139,7 @@ class Values:
         if frame is None:
             return self._steps(name("document"), reference.steps) if reference.steps else name("descriptor")
         if term.fact == "tool.layout":
+            frame.needs.add("record")
             return expression(
                 "LAYOUT(R) if P in LAID_OUT else EMPTY_LIST", R=frame.local("record"), P=frame.local("primitive")
             )
@@ -147,6 +150,7 @@ class Values:
         first, *rest = reference.steps
         if first in frame.members:
             return self._steps(name(frame.members[first]), rest, is_record=False)
+        frame.needs.add("record")
         return self._steps(name(frame.local("record")), reference.steps)
 
     def _steps(self, start: ast.expr, steps: Iterable[str], *, is_record: bool = True) -> ast.expr:
@@ -177,9 +181,13 @@ class Values:
         return made
 
     def prepare_element(self, frame: Frame, facts: set[str], members: Iterable[str]) -> list[ast.stmt]:
-        """Statements for the top of a loop's body: the record, hoisted members, derived facts of a tool."""
-        record, element = frame.local("record"), frame.local("element")
+        """Statements for the top of a loop's body, after the record: hoisted members, derived facts of a tool."""
+        record = frame.local("record")
         made: list[ast.stmt] = []
+        if facts or members:
+            frame.needs.add("record")
+        if "tool.first_use" in facts:
+            frame.needs |= {"index", "seen"}
         for member in members:
             frame.members[member] = frame.local(f"member_{len(frame.members)}")
             made += statements("M = R.get(KEY, ABSENT)", M=frame.members[member], R=record, KEY=constant(member))
@@ -201,7 +209,7 @@ class Values:
                     I=frame.local("index"),
                     SEEN=frame.local("seen"),
                 )
-        return [*statements("R = E if type(E) is dict else EMPTY_OBJECT", R=record, E=element), *made]
+        return made
 
     def locals_of(self, frame: Frame, facts: set[str]) -> list[str]:
         """The locals of a loop that code inside it may read."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, ClassVar
 
-from capgate.policy.codegen import constant, expression, function, load, name, names_read, statements
+from capgate.policy.codegen import constant, expression, function, load, name, statements
 from capgate.policy.conditions import paths_of
 from capgate.policy.index import Key, key_of
 from capgate.policy.logic import Logic
@@ -54,12 +54,14 @@ class Walk(ABC):
     Attributes:
         name, parameters: of the function.
         texts: whether reasons and remedies are made, so that what they name has to be at hand.
+        places: whether the code speaks of places, so that it counts elements.
         indexed: whether triggers that cannot match may be left out.
     """
 
     name: ClassVar[str]
     parameters: ClassVar[Sequence[str]]
     texts: ClassVar[bool] = True
+    places: ClassVar[bool] = True
     indexed: ClassVar[bool] = True
 
     def __init__(self, rules: RuleSet, values: Values):
@@ -127,19 +129,18 @@ class Walk(ABC):
     ) -> list[ast.stmt]:
         """A loop; what is no list, and not absent either, leads to `otherwise`."""
         over = self.values.read(frame.loop.over, outer)
-        index, record, seen = frame.local("index"), frame.local("record"), frame.local("seen")
-        if record not in names_read(body):
-            body = body[1:]  # the record is made first
-        read = names_read(body)
+        if "record" in frame.needs:
+            record = expression("E if type(E) is dict else EMPTY_OBJECT", E=frame.local("element"))
+            body = [*statements("R = MADE", R=frame.local("record"), MADE=record), *body]
         walk = statements(
-            "for I, E in enumerate(L): BODY" if index in read else "for E in L: BODY",
-            I=index,
+            "for I, E in enumerate(L): BODY" if self.places or "index" in frame.needs else "for E in L: BODY",
+            I=frame.local("index"),
             E=frame.local("element"),
             L=frame.local("list"),
             BODY=body or [ast.Pass()],
         )
-        if seen in read:
-            walk = [*statements("SEEN = {}", SEEN=seen), *walk]
+        if "seen" in frame.needs:
+            walk = [*statements("SEEN = {}", SEEN=frame.local("seen")), *walk]
         if frame.loop.over.term.type != "list":
             walk = statements(
                 "if type(L) is list: WALK\nelif L is not ABSENT: OTHERWISE",
@@ -181,6 +182,7 @@ class Walk(ABC):
                 index.setdefault(text, []).append(number)
         known = [*self.parameters, "document", *subject_locals(ready)]
         for frame in frames:
+            frame.needs |= {"index", "record"}
             known += self.values.locals_of(frame, facts if _walks_tools(frame.loop) else set())
         late = tuple(_Late(self._later(row, list(frames), known)) for row, _ in group)
         keep = self.values.keep

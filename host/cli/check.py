@@ -4,37 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from typing import Protocol, TextIO
 
 import click
 
-from capgate.host.checking import Result, Summary, judge
-from capgate.host.cli.exits import Exit
-from capgate.host.cli.output import open_output
+from capgate.host.checking import Summary, judge
+from capgate.host.cli.exits import Exit, exit_of
 from capgate.host.cli.progress import Bar
-from capgate.host.cli.render_json import JsonReport
-from capgate.host.cli.render_text import TextReport
-from capgate.host.cli.terminal import can_draw, has_colour, width_of
+from capgate.host.cli.reports import FORMATS, open_reports, read_targets
+from capgate.host.cli.terminal import can_draw
 from capgate.host.inputs import STDIN, Found, find, read, total_size
 from capgate.policy.errors import PolicyInvalid
 
 __all__ = ["command"]
-
-
-class Report(Protocol):
-    """A way of showing results: what its methods return, in their order, is the report."""
-
-    def start(self, fingerprint: str) -> str:
-        """What comes before the results."""
-
-    def result(self, result: Result) -> str:
-        """One result."""
-
-    def end(self, summary: Summary) -> str:
-        """What comes after the results."""
-
-    def invalid(self, error: PolicyInvalid) -> str:
-        """The whole report where nothing could be judged."""
 
 
 @click.command(name="check", short_help="Judge descriptors and show the verdicts.")
@@ -49,13 +30,16 @@ class Report(Protocol):
 )
 @click.option("--taken", metavar="NAME", multiple=True, help="A tool name that is already taken. May be repeated.")
 @click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to report."
+    "--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="How to report."
 )
 @click.option(
     "--output",
-    metavar="FILE",
+    "outputs",
+    metavar="[FORMAT:]FILE",
+    multiple=True,
     type=click.Path(),
-    help="Write the report to FILE instead of standard output. FILE is replaced as a whole or not at all.",
+    help="Write the report to FILE instead of standard output; with FORMAT: write one more report, in that format. "
+    "FILE is replaced as a whole or not at all. May be repeated.",
 )
 @click.option("--lines", is_flag=True, help="Read JSON Lines instead of JSON.")
 def command(
@@ -64,7 +48,7 @@ def command(
     rules: tuple[str, ...],
     taken: tuple[str, ...],
     form: str,
-    output: str | None,
+    outputs: tuple[str, ...],
     lines: bool,
 ) -> int:
     """Judge the descriptors in each PATH and show the verdicts.
@@ -90,42 +74,27 @@ def command(
 
     if paths.count(STDIN) > 1:
         raise click.BadParameter("standard input can be read only once", param_hint="'-'")
-    for_people = output is None and form == "text"
-    report: Report = JsonReport() if form == "json" else _text_report(sys.stdout if for_people else None, lines)
-    with open_output(output, encoding="utf-8" if form == "json" else None) as out:
+    with open_reports(read_targets(form, outputs), lines=lines) as reports:
         try:
             gate = open_gate(rules=rules)
         except PolicyInvalid as error:
-            click.echo(_text_report(sys.stderr).invalid(error), err=True, nl=False)
-            if not for_people:
-                out.write(report.invalid(error))
+            reports.invalid(error)
             return Exit.POLICY_INVALID
         if placement not in gate.placements:
             known = ", ".join(gate.placements)
             raise click.BadParameter(f"{placement!r} is not one of {known}.", param_hint="'--placement'")
 
         summary = Summary()
-        out.write(report.start(gate.fingerprint))
+        reports.start(gate)
         found: Iterable[Found] = find(paths or (".",), lines=lines)
         total = None
         if draws := can_draw(sys.stderr):
             found = list(found)
             total = total_size(found)
-        with Bar(out, draws=draws, shares=output is None and sys.stdout.isatty(), total=total) as bar:
+        with Bar(reports.main, draws=draws, shares=reports.shown and sys.stdout.isatty(), total=total) as bar:
             for source in read(found, lines=lines, advance=bar.advance):
                 result = judge(gate, source, placement=placement, taken=taken, lines=lines)
                 summary.add(result)
-                bar.write(report.result(result))
-        out.write(report.end(summary))
-    return _exit_code(summary)
-
-
-def _text_report(stream: TextIO | None, lines: bool = False) -> TextReport:
-    """The report for people, in the form that suits `stream`; plain for None."""
-    return TextReport(colour=has_colour(stream), width=width_of(stream), lines=lines)
-
-
-def _exit_code(summary: Summary) -> Exit:
-    if summary.errors:
-        return Exit.INPUT_ERROR
-    return Exit.REFUSED if summary.refused else Exit.ADMITTED
+                bar.write(reports.result(result))
+        reports.end(summary)
+    return exit_of(refused=summary.refused, errors=summary.errors)

@@ -4,36 +4,29 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Final
 
 import click
 
 from capgate import __version__
 from capgate.host.cli.exits import Exit
+from capgate.host.cli.lazy import LazyGroup
 from capgate.host.cli.output import OutputClosed, OutputError
 
 __all__ = ["cli", "main"]
 
-#: Each command: the module that defines it as `command`. It is imported when the command is called.
-_COMMANDS: Final = {"check": "capgate.host.cli.check"}
+#: Each command, and the module that defines it.
+_COMMANDS: Final = {
+    "check": "capgate.host.cli.check",
+    "new": "capgate.host.cli.new",
+    "plugins": "capgate.host.cli.plugins",
+    "rules": "capgate.host.cli.rules.group",
+}
 #: How much of a defect's message is shown, in code points.
 _LONGEST: Final = 500
 
 
-class _Commands(click.Group):
-    """A group that imports a command when it is needed, so that no command pays for the others."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        module = _COMMANDS.get(cmd_name)
-        command: click.Command | None = import_module(module).command if module else None
-        return command
-
-
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, modules=_COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="capgate", message="%(prog)s %(version)s")
 def cli() -> None:
     """Decides whether an extension may run, and says exactly why."""

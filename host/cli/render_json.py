@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from capgate.host.checking import Result, Summary
 from capgate.host.safe_json import json_text
 from capgate.policy.errors import PolicyInvalid
+
+if TYPE_CHECKING:
+    from capgate.policy.gate import Gate
 
 __all__ = ["JsonReport"]
 
@@ -15,9 +20,9 @@ class JsonReport:
     def __init__(self) -> None:
         self._between = ""
 
-    def start(self, fingerprint: str) -> str:
+    def start(self, gate: Gate) -> str:
         """Opens the document."""
-        return f'{{"policy": {json_text({"fingerprint": fingerprint})},\n "results": ['
+        return f'{{"policy": {json_text({"fingerprint": gate.fingerprint})},\n "results": ['
 
     def result(self, result: Result) -> str:
         """One result, on a line of its own."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from capgate.host.checking import Finding, Result, Summary
 from capgate.policy.errors import PolicyInvalid, Span
 from capgate.policy.text import escape
+
+if TYPE_CHECKING:
+    from capgate.policy.gate import Gate
 
 __all__ = ["TextReport"]
 
@@ -32,7 +35,7 @@ class TextReport:
         self._width = width
         self._lines = lines
 
-    def start(self, fingerprint: str) -> str:
+    def start(self, gate: Gate) -> str:
         """What stands before the results: nothing."""
         return ""
 

@@ -279,7 +279,7 @@ def test_a_documented_limit_is_the_real_one(limit: str, real: int) -> None:
     assert limits()[limit] == real
 
 
-def test_the_version_of_a_release_is_in_the_changelog() -> None:
+def test_the_changelog_begins_with_what_is_not_released() -> None:
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
     assert re.findall(r"^## (.+)$", text, re.MULTILINE)[0] == "Unreleased"

@@ -173,7 +173,8 @@ def save(case: Case, difference: Difference, folder: Path) -> Path:
 def _smaller(case: Case) -> Iterator[Case]:
     """Cases with something left out, the largest parts first."""
     rules = list(case.overlay.rules)
-    for some in (rules[::2], rules[1::2], *([name] for name in rules)):
+    halves = [rules[::2], rules[1::2]] if len(rules) > 2 else []
+    for some in (*halves, *([name] for name in rules)):
         yield replace(case, overlay=_without(case.overlay, rules=some))
     for stage in case.overlay.stages:
         yield replace(case, overlay=_without(case.overlay, stage=stage["name"]))

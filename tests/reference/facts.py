@@ -57,7 +57,7 @@ class Facts:
             },
             "placement": {
                 "name": placement["name"],
-                "mechanisms": sorted(placement["mechanisms"]),
+                "mechanisms": list(placement["mechanisms"]),
                 "mechanism": dict(placement["mechanisms"]),
             },
             "host": {"taken": sorted({*taken, *RESERVED_NAMES})},

@@ -1,0 +1,127 @@
+"""``capgate new``: writes a rule, a descriptor or a plugin to begin with."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Final, ParamSpec
+
+import click
+
+from capgate.host.cli.exits import Exit
+from capgate.host.scaffolds.content import descriptor_files, plugin_files, rule_files
+from capgate.host.scaffolds.errors import ScaffoldError
+from capgate.host.scaffolds.writing import new_file, new_folder
+from capgate.policy.text import escape
+
+__all__ = ["command"]
+
+P = ParamSpec("P")
+
+_EPILOG: Final = "Nothing is ever overwritten. What cannot be written whole is not written, with exit code 2."
+
+
+@click.group(name="new", short_help="Write a rule, a descriptor or a plugin to begin with.", epilog=_EPILOG)
+def command() -> None:
+    """Write files to begin with. They pass the checks as they are; change them step by step."""
+
+
+def _writes(function: Callable[P, None]) -> Callable[P, int]:
+    """Turns a `ScaffoldError` into a message and an exit code."""
+
+    @wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> int:
+        try:
+            function(*args, **kwargs)
+        except ScaffoldError as error:
+            click.echo(f"capgate: {escape(str(error))}", err=True)
+            return Exit.USAGE
+        return Exit.ADMITTED
+
+    return run
+
+
+@command.command(name="rule", epilog=_EPILOG)
+@click.argument("id", metavar="ID")
+@click.option(
+    "--dir",
+    "folder",
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    default="my-rules",
+    show_default=True,
+    help="The folder of rules to put it into; made if it is not there.",
+)
+@_writes
+def rule(id: str, folder: str) -> None:
+    """Write the rule ID, with examples of what it refuses and what it does not.
+
+    ID is lower-case letters, digits and '-'. The rule is asked with: capgate check --rules DIR
+    """
+    shown = folder.rstrip("/") or folder
+    files = rule_files(id, shown)
+    if os.path.lexists(folder):
+        files = {f"{id}.yaml": files[f"{id}.yaml"]}
+        new_file(os.path.join(folder, f"{id}.yaml"), files[f"{id}.yaml"])
+    else:
+        new_folder(folder, files)
+    _tell([os.path.join(shown, name) for name in files], f"capgate check --rules {shown} PATH")
+
+
+@command.command(name="descriptor", epilog=_EPILOG)
+@click.argument("id", metavar="ID")
+@click.option(
+    "--dir",
+    "folder",
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    default=".",
+    show_default=True,
+    help="The folder to put it into.",
+)
+@_writes
+def descriptor(id: str, folder: str) -> None:
+    """Write the descriptor ID, which reads a file and is admitted.
+
+    ID is lower-case letters, digits, '_' and '-'.
+    """
+    for name, text in descriptor_files(id).items():
+        path = os.path.normpath(os.path.join(folder, name))
+        new_file(path, text)
+        _tell([path], f"capgate check {path}")
+
+
+@command.command(name="plugin", epilog=_EPILOG)
+@click.argument("name", metavar="NAME")
+@click.option(
+    "--dir",
+    "folder",
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    default=".",
+    show_default=True,
+    help="The folder to put its folder into.",
+)
+@_writes
+def plugin(name: str, folder: str) -> None:
+    """Write the plugin NAME: a package capgate-NAME with a primitive, a capability, a rule and tests.
+
+    NAME is lower-case words and digits joined by '-'.
+    """
+    distribution, files = plugin_files(name)
+    home = os.path.normpath(os.path.join(folder, distribution))
+    new_folder(home, files)
+    _tell(
+        [os.path.join(home, inside) for inside in files],
+        f"cd {home}",
+        "pip install --editable '.[test]'",
+        "pytest",
+        "capgate check examples",
+    )
+
+
+def _tell(written: Sequence[str], *commands: str) -> None:
+    """Says what was written, and what to do next."""
+    lines = [*(f"wrote {path}" for path in written), "", "next:", *(f"  {line}" for line in commands)]
+    click.echo("".join(f"{escape(line)}\n" for line in lines), nl=False)

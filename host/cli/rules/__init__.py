@@ -1,0 +1,1 @@
+"""The commands ``capgate rules``: one module a command."""

@@ -1,0 +1,26 @@
+"""``capgate rules``: for those who write rules."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import click
+
+from capgate.host.cli.lazy import LazyGroup
+
+__all__ = ["command"]
+
+#: Each command, and the module that defines it.
+_COMMANDS: Final = {
+    "coverage": "capgate.host.cli.rules.coverage",
+    "explain": "capgate.host.cli.rules.explain",
+    "list": "capgate.host.cli.rules.listing",
+    "schema": "capgate.host.cli.rules.schema",
+    "show": "capgate.host.cli.rules.show",
+    "test": "capgate.host.cli.rules.test",
+}
+
+
+@click.group(cls=LazyGroup, modules=_COMMANDS, name="rules", short_help="Test, explain and look at rules.")
+def command() -> None:
+    """Tools for those who write rules: tests, coverage, explanations, lists and schemas."""

@@ -1,0 +1,1 @@
+"""What ``capgate new`` writes: files to begin with, and how they get onto the disk."""

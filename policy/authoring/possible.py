@@ -1,0 +1,103 @@
+"""What a condition can answer at all: which of true, false and unknown some descriptor could bring about.
+
+Each operator is asked of enough values to bring out every answer that it has: those at the edges of
+its operand and one of each type, as far as the path can have them. The operator's own function answers.
+Value and operand are taken to vary each for itself, and a pattern to match some texts and not others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
+from typing import Any, Final
+
+from capgate.policy.authoring.domains import Domain, Domains
+from capgate.policy.authoring.truth import Truth, every
+from capgate.policy.conditions import Check, Each, Fact, Test
+from capgate.policy.operators import ABSENT, BUILT_IN
+from capgate.policy.rulefile import Trigger
+
+__all__ = ["answers_of", "tried_values"]
+
+#: Of each type something, with what is empty, odd, a host, and no host.
+_ANY: Final[tuple[Any, ...]] = (
+    None, True, False, 0, 1, -1, 0.5, "", "a", "a.test", "*", [], ["a"], [None], [0], [{}], {}, {"a": 1}
+)  # fmt: skip
+#: No text, list or object in a document can be longer.
+_LONGEST: Final = {"text": 1 << 20, "list": 1 << 19, "object": 1 << 17}
+_TRUTHS: Final = {True: Truth.TRUE, False: Truth.FALSE, None: Truth.UNKNOWN}
+
+
+def answers_of(test: Test, trigger: Trigger, domains: Domains) -> frozenset[Truth]:
+    """What a test of one operator can answer where `trigger` asks it."""
+    (check,) = test.checks
+    domain = domains.of(test.reference, trigger)
+    operands = _operands(check, trigger, domains)
+    return frozenset(truth for operand in operands for truth in _answers(check, operand, domain, trigger, domains))
+
+
+def tried_values(check: Check, operand: Any) -> Iterator[Any]:
+    """The values that bring out every answer of an operator with this operand: its edges, then one of each type."""
+    name = check.operator
+    if isinstance(operand, Each):
+        yield from ([value] for part in operand.checks for value in tried_values(part, part.operand))
+    elif name in ("min", "max") and type(operand) in (int, float):
+        yield from (operand, operand - 1, operand + 1, operand - 0.5, operand + 0.5)
+    elif name in ("minlength", "maxlength") and type(operand) in (int, float):
+        for length in (operand, operand - 1, operand + 1):
+            yield from _of_length(int(length))
+    elif name in ("in", "not_in", "subset_of") and type(operand) is list:
+        yield from operand
+        yield from ([item] for item in operand)
+    elif name in ("equals", "contains", "lacks") and operand is not ABSENT:
+        yield operand
+        yield [operand]
+    yield from _ANY
+
+
+def _answers(check: Check, operand: Any, domain: Domain, trigger: Trigger, domains: Domains) -> Iterator[Truth]:
+    for value in domain.values(tried_values(check, operand)):
+        known = any(value is one for one in domain.known)
+        yield from _said(check, operand, value, known, trigger, domains)
+
+
+def _said(
+    check: Check, operand: Any, value: Any, known: bool, trigger: Trigger, domains: Domains
+) -> Iterable[Truth]:
+    """What an operator can say of a value, or of one like it where the value is not `known` to be a real one."""
+    if check.added is not None:
+        # What it says is for its plugin to know; that it is unknown cannot be asked for.
+        return [Truth.TRUE if check.added.absent else Truth.FALSE] if value is ABSENT else (Truth.TRUE, Truth.FALSE)
+    if isinstance(operand, Each):
+        if type(value) is not list:
+            return [Truth.FALSE if value is ABSENT else Truth.UNKNOWN]
+        said = [
+            {
+                truth
+                for inner in _operands(part, trigger, domains)
+                for truth in _said(part, inner, item, known, trigger, domains)
+            }
+            for item in value
+            for part in operand.checks
+        ]
+        return {every(truths) for truths in product(*said)}
+    if check.operator == "matches" and type(value) is str and not known:
+        return (Truth.TRUE, Truth.FALSE)
+    judge = BUILT_IN[check.operator].judge
+    assert judge is not None, "each is judged above"
+    return [_TRUTHS[judge(value, operand)]]
+
+
+def _operands(check: Check, trigger: Trigger, domains: Domains) -> Sequence[Any]:
+    if isinstance(check.operand, Fact):
+        return list(domains.of(check.operand.reference, trigger).values(_ANY))
+    return [check.operand]
+
+
+def _of_length(length: int) -> Iterator[Any]:
+    if 0 <= length <= _LONGEST["text"]:
+        yield "x" * length
+    if 0 <= length <= _LONGEST["list"]:
+        yield from (["a"] * length, [{}] * length)
+    if 0 <= length <= _LONGEST["object"]:
+        yield {str(number): 0 for number in range(length)}
