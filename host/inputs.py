@@ -17,11 +17,11 @@ from capgate.policy.documents import DocumentError
 from capgate.policy.documents.source import MAX_BYTES
 from capgate.policy.errors import CapgateError, Span
 
-__all__ = ["STDIN", "Found", "InputError", "Source", "find", "read", "total_size"]
+__all__ = ["STDIN", "STDIN_NAME", "Found", "InputError", "Source", "find", "read", "total_size"]
 
 #: The path that means standard input, and how results name it.
 STDIN: Final = "-"
-_STDIN_NAME: Final = "<stdin>"
+STDIN_NAME: Final = "<stdin>"
 _BLANK: Final = b" \t\r\n"
 
 
@@ -85,7 +85,7 @@ def read(
         if isinstance(item, CapgateError):
             yield item
             continue
-        name = _STDIN_NAME if item == STDIN else item
+        name = STDIN_NAME if item == STDIN else item
         try:
             with _open(item, name) as stream:
                 yield from _lines(stream, name, advance) if lines else _whole(stream, name, advance)

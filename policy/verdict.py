@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from capgate.policy.catalog import PlacementTerms
 from capgate.policy.compiler import Refusal
 from capgate.policy.documents import canonical, digest
+from capgate.policy.schema import WINDOWS
 
-__all__ = ["Plan", "Refusal", "Secret", "Verdict"]
+__all__ = ["DEFAULT_MAX_BYTES", "DEFAULT_WINDOW", "REDACTED", "Budgets", "Plan", "Refusal", "Secret", "Verdict"]
+
+#: How many bytes one write may have where ``bounds.maxBytes`` does not say (contract 7).
+DEFAULT_MAX_BYTES: Final = 65536
+#: When the request budget renews where ``bounds.window`` does not say (contract 11.16).
+DEFAULT_WINDOW: Final = WINDOWS[0]
+#: What stands for a value that is not shown.
+REDACTED: Final = "[redacted]"
 
 
 class Verdict(NamedTuple):
@@ -98,18 +106,46 @@ class Secret(NamedTuple):
     hosts: tuple[str, ...]
 
 
+class Budgets(NamedTuple):
+    """How much an extension may use, with what counts where the descriptor says nothing.
+
+    Attributes:
+        max_requests: how many requests; None without a bounded network capability.
+        max_bytes: how many bytes one write may have; None without the write capability.
+        window: when the request budget renews: ``process``, ``hour``, ``day`` or ``admission``.
+        defaults: the keys of ``bounds`` that the descriptor leaves to the host.
+    """
+
+    max_requests: int | None
+    max_bytes: int | None
+    window: str
+    defaults: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The budgets as JSON data, named as in ``bounds``."""
+        return {
+            "maxRequests": self.max_requests,
+            "maxBytes": self.max_bytes,
+            "window": self.window,
+            "defaults": list(self.defaults),
+        }
+
+
 class Plan(NamedTuple):
     """The disclosure of what an admission would mean (contract 4).
 
     Attributes:
         verdict: what the gate says.
         subject: the descriptor's own part: id, name, description, source, runsIn, declared, bounds, tools;
-            a copy, as canonical JSON.
+            a copy, as canonical JSON. Header values that name no variable are left out: they are never
+            sent (contract 7), and may be a secret that somebody wrote there (contract 11.2).
+        budgets: how much it may use.
         secrets: the headers filled from the environment.
     """
 
     verdict: Verdict
     subject: bytes
+    budgets: Budgets
     secrets: tuple[Secret, ...]
 
     @property
@@ -127,6 +163,8 @@ class Plan(NamedTuple):
 
         subject: dict[str, Any] = json.loads(self.subject)
         return subject | {
+            "placement": self.verdict.placement.name,
+            "budgets": self.budgets.to_json(),
             "gate": self.verdict.to_json(),
             "secrets": [
                 {"tool": tool, "header": header, "variable": variable, "hosts": list(hosts)}
@@ -142,23 +180,66 @@ def plan_of(descriptor: Any, verdict: Verdict) -> Plan:
         DocumentError: the descriptor is no JSON value.
     """
     data = descriptor if type(descriptor) is dict else {}
+    tools, bounds = data.get("tools", []), data.get("bounds") or {}
     subject = {key: data[key] for key in ("id", "name", "description", "source", "runsIn") if key in data}
-    bounds = data.get("bounds") or {}
     subject["declared"] = data.get("capabilities") or []
     subject["bounds"] = bounds
-    subject["tools"] = data.get("tools", [])
-    return Plan(verdict, canonical(subject), tuple(_secrets(data)))
+    subject["tools"] = [_without_values(tool) for tool in tools] if type(tools) is list else tools
+    return Plan(verdict, canonical(subject), _budgets(bounds, verdict.declared), tuple(_secrets(tools, bounds)))
 
 
-def _secrets(data: dict[str, Any]) -> list[Secret]:
-    tools, bounds = data.get("tools"), data.get("bounds")
+def _budgets(bounds: Any, declared: tuple[str, ...]) -> Budgets:
+    said = bounds if type(bounds) is dict else {}
+    window = said.get("window")
+    requests = _whole(said.get("maxRequests")) if "network" in declared else None
+    size = None
+    if "write" in declared:
+        size = _whole(said.get("maxBytes"))
+        size = DEFAULT_MAX_BYTES if size is None else size
+    return Budgets(
+        requests,
+        size,
+        window if type(window) is str and window in WINDOWS else DEFAULT_WINDOW,
+        tuple(key for key in ("maxBytes", "window") if key not in said),
+    )
+
+
+def _whole(value: Any) -> int | None:
+    """`value` if it is a whole number, in whichever way JSON wrote it."""
+    if type(value) is float and value.is_integer():
+        return int(value)
+    return value if type(value) is int else None
+
+
+def _headers(tool: Any) -> Any:
+    """The headers of a tool as submitted, or None."""
+    params = tool.get("params") if type(tool) is dict else None
+    return params.get("headers") if type(params) is dict else None
+
+
+def _variable(value: Any) -> str | None:
+    """The environment variable that a header value names, or None where it names none."""
+    return value[1:] or None if type(value) is str and value.startswith("$") else None
+
+
+def _without_values(tool: Any) -> Any:
+    """A copy of a tool in which every header value but the name of a variable is redacted."""
+    headers = _headers(tool)
+    if headers is None:
+        return tool
+    shown: Any = REDACTED
+    if type(headers) is dict:
+        shown = {header: value if _variable(value) else REDACTED for header, value in headers.items()}
+    return tool | {"params": tool["params"] | {"headers": shown}}
+
+
+def _secrets(tools: Any, bounds: Any) -> list[Secret]:
     hosts = bounds.get("hosts") if type(bounds) is dict else None
     named = tuple(host for host in hosts if type(host) is str) if type(hosts) is list else ()
     found = []
     for tool in tools if type(tools) is list else ():
-        params = tool.get("params") if type(tool) is dict else None
-        headers = params.get("headers") if type(params) is dict else None
+        headers = _headers(tool)
         for header, value in headers.items() if type(headers) is dict else ():
-            if type(value) is str and value.startswith("$"):
-                found.append(Secret(str(tool.get("name", "")), header, value[1:], named))
+            if variable := _variable(value):
+                found.append(Secret(str(tool.get("name", "")), header, variable, named))
     return found

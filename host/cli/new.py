@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from functools import wraps
+from shlex import quote
 from typing import Final, ParamSpec
 
 import click
 
 from capgate.host.cli.exits import Exit
-from capgate.host.scaffolds.content import descriptor_files, plugin_files, rule_files
+from capgate.host.scaffolds.content import descriptor_file, plugin_files, rule_files
 from capgate.host.scaffolds.errors import ScaffoldError
 from capgate.host.scaffolds.writing import new_file, new_folder
 from capgate.policy.text import escape
@@ -59,14 +60,16 @@ def rule(id: str, folder: str) -> None:
 
     ID is lower-case letters, digits and '-'. The rule is asked with: capgate check --rules DIR
     """
-    shown = folder.rstrip("/") or folder
-    files = rule_files(id, shown)
-    if os.path.lexists(folder):
-        files = {f"{id}.yaml": files[f"{id}.yaml"]}
-        new_file(os.path.join(folder, f"{id}.yaml"), files[f"{id}.yaml"])
+    home = os.path.normpath(folder)
+    text, read_me = rule_files(id, home)
+    file = f"{id}.yaml"
+    if os.path.lexists(home):
+        written = [file]
+        new_file(os.path.join(home, file), text)
     else:
-        new_folder(folder, files)
-    _tell([os.path.join(shown, name) for name in files], f"capgate check --rules {shown} PATH")
+        written = [file, "README.md"]
+        new_folder(home, {file: text, "README.md": read_me})
+    _tell([os.path.join(home, name) for name in written], f"capgate check --rules {quote(home)} PATH")
 
 
 @command.command(name="descriptor", epilog=_EPILOG)
@@ -86,10 +89,9 @@ def descriptor(id: str, folder: str) -> None:
 
     ID is lower-case letters, digits, '_' and '-'.
     """
-    for name, text in descriptor_files(id).items():
-        path = os.path.normpath(os.path.join(folder, name))
-        new_file(path, text)
-        _tell([path], f"capgate check {path}")
+    path = os.path.normpath(os.path.join(folder, f"{id}.json"))
+    new_file(path, descriptor_file(id))
+    _tell([path], f"capgate check {quote(path)}")
 
 
 @command.command(name="plugin", epilog=_EPILOG)
@@ -114,7 +116,7 @@ def plugin(name: str, folder: str) -> None:
     new_folder(home, files)
     _tell(
         [os.path.join(home, inside) for inside in files],
-        f"cd {home}",
+        f"cd {quote(home)}",
         "pip install --editable '.[test]'",
         "pytest",
         "capgate check examples",

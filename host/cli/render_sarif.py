@@ -131,6 +131,7 @@ def _descriptor(id: str, title: str, help: str, severity: str, provider: str) ->
     return {
         "id": id,
         "shortDescription": {"text": escape(title)},
+        "fullDescription": {"text": escape(title) + "."},
         "help": {"text": "\n".join(escape(line) for line in help.split("\n"))},
         "defaultConfiguration": {"level": _LEVELS[severity]},
         "properties": {"provider": escape(provider)},

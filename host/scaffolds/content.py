@@ -10,7 +10,7 @@ from typing import Final
 from capgate import __version__
 from capgate.host.scaffolds.errors import ScaffoldError
 
-__all__ = ["descriptor_files", "plugin_files", "rule_files"]
+__all__ = ["descriptor_file", "plugin_files", "rule_files"]
 
 _TEMPLATES: Final = Path(__file__).with_name("templates")
 _PLACE: Final = re.compile("«([a-z]+)»")
@@ -24,8 +24,8 @@ _PREFIX: Final = "capgate-"
 _NO_TEXT: Final = ("true", "false", "null")
 
 
-def rule_files(id: str, folder: str) -> dict[str, str]:
-    """The files of a folder of rules with one rule, by name; the rule first.
+def rule_files(id: str, folder: str) -> tuple[str, str]:
+    """The text of a rule's file, and of a read-me for the folder of rules that it is the first of.
 
     Args:
         id: the rule's id.
@@ -44,11 +44,11 @@ def rule_files(id: str, folder: str) -> dict[str, str]:
     if f"{id}.yaml" in {*taken, RULESET} or id in RESERVED_IDS:
         raise ScaffoldError("name-taken", f"capgate itself has something called '{id}'")
     values = {"id": id, "folder": folder}
-    return {f"{id}.yaml": _filled("rule/rule.yaml", values), "README.md": _filled("rule/README.md", values)}
+    return _filled("rule/rule.yaml", values), _filled("rule/README.md", values)
 
 
-def descriptor_files(id: str) -> dict[str, str]:
-    """The file of a descriptor, by name.
+def descriptor_file(id: str) -> str:
+    """The text of a descriptor's file.
 
     Raises:
         ScaffoldError: name-unfit.
@@ -56,7 +56,7 @@ def descriptor_files(id: str) -> dict[str, str]:
     if not _DESCRIPTOR_ID.fullmatch(id):
         raise _unfit(id, "a descriptor's id is lower-case letters, digits, '_' and '-', at most 100")
     values = {"id": id, "title": _title(id), "tool": id.replace("-", "_")}
-    return {f"{id}.json": _filled("descriptor/descriptor.json", values)}
+    return _filled("descriptor/descriptor.json", values)
 
 
 def plugin_files(name: str) -> tuple[str, dict[str, str]]:
@@ -111,4 +111,5 @@ def _title(id: str) -> str:
 
 
 def _unfit(name: str, expected: str) -> ScaffoldError:
-    return ScaffoldError("name-unfit", f"'{name[:100]}' cannot be the name: {expected}")
+    shown = "what YAML reads as no text" if name in _NO_TEXT else expected
+    return ScaffoldError("name-unfit", f"'{name[:100]}' cannot be the name: {shown}")

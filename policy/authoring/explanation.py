@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from capgate.policy.authoring.given import Gates, Given
-from capgate.policy.authoring.questions import Locate, Question, Scope, question, stands_in_subject
-from capgate.policy.authoring.truth import Truth
+from capgate.policy.authoring.questions import Locate, Question, Scope, question
 from capgate.policy.compiler import Asked
 from capgate.policy.errors import Span
 from capgate.policy.rulefile import Loop, Rule, Trigger
 from capgate.policy.ruleset import RuleSet
-from capgate.policy.vocabulary import FACTS
 from capgate.policy.verdict import Refusal, Verdict
+from capgate.policy.vocabulary import FACTS
 
 __all__ = ["Explanation", "Unasked", "explain", "only"]
 

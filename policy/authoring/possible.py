@@ -61,9 +61,7 @@ def _answers(check: Check, operand: Any, domain: Domain, trigger: Trigger, domai
         yield from _said(check, operand, value, known, trigger, domains)
 
 
-def _said(
-    check: Check, operand: Any, value: Any, known: bool, trigger: Trigger, domains: Domains
-) -> Iterable[Truth]:
+def _said(check: Check, operand: Any, value: Any, known: bool, trigger: Trigger, domains: Domains) -> Iterable[Truth]:
     """What an operator can say of a value, or of one like it where the value is not `known` to be a real one."""
     if check.added is not None:
         # What it says is for its plugin to know; that it is unknown cannot be asked for.

@@ -155,8 +155,10 @@ def test_a_folder_that_cannot_be_listed_is_an_error(
         return real(path)
 
     monkeypatch.setattr(os, "scandir", scandir)
-    done = capgate("check", "--format", "json")
+    done = capgate("check", "--format", "json", "a", ".")
+    # One error a folder: what could not be listed is not said to be empty as well.
     assert [(r["file"], r["decision"], r["why"]) for r in done.results] == [
+        ("a", "error", "Permission denied"),
         ("a", "error", "Permission denied"),
         ("b/x.json", "admitted", None),
     ]

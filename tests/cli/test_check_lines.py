@@ -135,6 +135,12 @@ def test_a_file_without_a_descriptor_is_an_error(text: bytes, capgate: Run, writ
     assert decisions(done) == [(None, "error", "no-descriptors")]
 
 
+def test_a_long_line_that_only_begins_blank_is_not_skipped(capgate: Run, clock: Any) -> None:
+    line = json.dumps(clock).encode()
+    done = capgate("check", "--lines", "--format", "json", "-", stdin=b" " * (MIB + 10) + line + b"\n" + line)
+    assert decisions(done) == [(1, "error", "document-too-large"), (2, "admitted", None)]
+
+
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b""])
 @pytest.mark.parametrize("size", [MIB, MIB + 1, 3 * MIB])
 def test_a_line_may_have_a_mebibyte_and_the_lines_after_a_longer_one_go_on(

@@ -169,6 +169,12 @@ def test_every_command_that_a_page_names_exists(page: Path) -> None:
     assert known - set(real) == set()
 
 
+def test_the_readme_lists_every_command() -> None:
+    assert [code(row[0])[0] for row in table(README, "Commands", "command")] == [
+        f"capgate {name}" for name in cli.list_commands(click.Context(cli))
+    ]
+
+
 def test_the_readme_names_what_the_package_offers() -> None:
     text = README.read_text(encoding="utf-8")
     names = {*capgate.__all__, *(name for name in vars(capgate.Gate) if name in ("decide", "admit", "plan"))}
@@ -220,6 +226,12 @@ def test_the_documented_defaults_of_check_are_the_real_ones() -> None:
 
     assert {name: listed[name] for name in real} == real
     assert real.keys() == {"--placement", "--format"}
+
+
+def test_every_format_of_check_is_documented() -> None:
+    (formats,) = [parameter.type for parameter in command.params if parameter.name == "form"]
+    assert isinstance(formats, click.Choice)
+    assert [code(row[0])[0] for row in table(CHECK, "Other formats", "format")] == list(formats.choices)
 
 
 def test_every_exit_code_is_documented() -> None:

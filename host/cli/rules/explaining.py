@@ -36,7 +36,9 @@ def explanation_lines(explanation: Explanation, page: Page, indent: int = 0) -> 
 def _question(question: Question, severity: str, page: Page, indent: int) -> Iterator[str]:
     of = f", of {question.element} at {question.place}" if question.element else ""
     yield from page.lines(
-        f"{question.span}: trigger {question.trigger} in stage {question.stage}{of}: {_answer(question, severity)}", indent, 4
+        f"{question.span}: trigger {question.trigger} in stage {question.stage}{of}: {_answer(question, severity)}",
+        indent,
+        4,
     )
     if question.tree is not None:
         yield from _tree(question.tree, page, indent + 2, 0)

@@ -46,6 +46,7 @@ class Case(NamedTuple):
         name: its name.
         trouble: why it did not pass, or None.
         seconds: how long it took.
+        note: what is to be said of it though it decides nothing; it stands in the output of its suite.
     """
 
     suite: str
@@ -53,6 +54,7 @@ class Case(NamedTuple):
     name: str
     trouble: Trouble | None = None
     seconds: float = 0.0
+    note: str = ""
 
 
 def document(cases: Sequence[Case]) -> str:
@@ -80,7 +82,8 @@ def document(cases: Sequence[Case]) -> str:
         ElementTree.SubElement(suite, "properties")
         for case in own:
             _add(suite, case)
-        ElementTree.SubElement(suite, "system-out")
+        output = ElementTree.SubElement(suite, "system-out")
+        output.text = _lines("\n".join(case.note for case in own if case.note)) or None
         ElementTree.SubElement(suite, "system-err")
     ElementTree.indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
@@ -108,7 +111,11 @@ def _add(suite: ElementTree.Element, case: Case) -> None:
     if case.trouble:
         trouble = case.trouble
         found = ElementTree.SubElement(made, trouble.kind, message=_line(trouble.message), type=_line(trouble.type))
-        found.text = "\n".join(_line(line) for line in trouble.text.split("\n"))
+        found.text = _lines(trouble.text)
+
+
+def _lines(text: str) -> str:
+    return "\n".join(map(_line, text.split("\n")))
 
 
 def _line(text: str) -> str:

@@ -28,7 +28,8 @@ class TestReport(Protocol):
 
 def report_for(form: str, page: Page) -> TestReport:
     """The report in the form ``text``, ``json`` or ``junit``."""
-    return {"text": _Text(page), "json": _Json(), "junit": _Junit()}[form]
+    reports: dict[str, TestReport] = {"text": _Text(page), "json": _Json(), "junit": _Junit()}
+    return reports[form]
 
 
 class _Text:
