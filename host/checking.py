@@ -14,9 +14,9 @@ from capgate.policy.errors import CapgateError
 from capgate.policy.gate import Gate
 from capgate.policy.paths import ROOT, Path, parse_path
 from capgate.policy.rule_errors import did_you_mean
-from capgate.policy.verdict import Verdict
+from capgate.policy.verdict import Plan, Verdict
 
-__all__ = ["Finding", "Result", "Summary", "judge"]
+__all__ = ["Finding", "Result", "Summary", "disclose", "judge"]
 
 _SPACE: Final = re.compile(rb"[ \t\r\n]*")
 
@@ -162,6 +162,25 @@ def judge(
         return _error(error)
     verdict = gate.admit(case.descriptor, case.placement, case.taken)
     return _decided(source, document, case, verdict)
+
+
+def disclose(
+    gate: Gate, source: Source | CapgateError, *, placement: str = "machine", taken: Collection[str] = ()
+) -> tuple[Result, Plan | None]:
+    """Judges one document as `judge` does, and says what its admission would mean.
+
+    Returns:
+        The result, and the plan that the same decision is in; None where there is no descriptor.
+    """
+    if isinstance(source, CapgateError):
+        return _error(source), None
+    try:
+        document = load_json(source.data, source.file, first_line=source.line)
+    except DocumentError as error:
+        return _error(error), None
+    plan = gate.plan(document.data, placement, frozenset(taken))
+    case = _Case(document.data, placement, frozenset(taken))
+    return _decided(source, document, case, plan.verdict), plan
 
 
 def _read_case(document: Document, default: _Case, placements: Collection[str]) -> _Case:

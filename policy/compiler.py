@@ -25,7 +25,6 @@ from capgate.policy.shapes import Shape
 from capgate.policy.templates import Template
 from capgate.policy.text import show
 from capgate.policy.values import RUNTIME, Frame, Values
-from capgate.policy.vocabulary import ROOTS
 from capgate.policy.walk import Walk
 
 __all__ = ["Answer", "Asked", "Program", "Refusal", "descriptor_shape"]
@@ -193,7 +192,7 @@ class _Admit(Walk):
 
     def _text(self, template: Template, frames: Sequence[Frame]) -> ast.expr:
         """A template's text; a loop variable that never got an element has no value."""
-        bound = {*ROOTS, *(frame.loop.variable for frame in frames)}
+        bound = {frame.loop.variable for frame in frames}
         made: ast.expr | None = None
         for piece in template:
             if isinstance(piece, str):
@@ -201,7 +200,8 @@ class _Admit(Walk):
             elif piece.term.origin == "constant":
                 part = constant(show(self.values.constant_of(piece)))
             else:
-                value = self.values.read(piece, frames) if piece.root in bound else name("ABSENT")
+                is_there = not piece.looped or piece.root in bound
+                value = self.values.read(piece, frames) if is_there else name("ABSENT")
                 part = expression("SHOW(V)", V=value)
             made = part if made is None else ast.BinOp(made, ast.Add(), part)
         return made or constant("")

@@ -67,7 +67,7 @@ def _key(condition: Condition, inner: str) -> Key | None:
 
 def _key_of_test(test: Test, inner: str) -> Key | None:
     reference = test.reference
-    if reference.term.origin == "constant" or reference.root == inner:
+    if reference.term.origin == "constant" or (reference.looped and reference.root == inner):
         return None
     for check in test.checks:
         operand = check.operand

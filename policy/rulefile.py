@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 _VARIABLE = re.compile(r"[a-z][a-z0-9_]*")
-_WORDS = frozenset({*ROOTS, "fact", "all", "any", "none", "not"})
+_WORDS = frozenset({*ROOTS, "fact", "all", "any", "none", "not"}) - {"host"}
 _AT_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 #: Keys that rule authors try when they want to switch a rule off; language 1 has no such thing.
 _LOOSENING = frozenset(

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from capgate.policy.catalog import RESERVED_TOOL_NAMES, Catalog, PlacementTerms
 from capgate.policy.codegen import constant, expression, name, statements
+from capgate.policy.hosts import normalise_host
 from capgate.policy.operators import ABSENT
 from capgate.policy.paths import ROOT, Path, format_path, parse_path
 from capgate.policy.rulefile import Loop
@@ -39,8 +40,11 @@ _SUBJECT: Final = {
         ("subject.capabilities",),
         "hosts = EMPTY_LIST\nif 'network' in capabilities: hosts = HOSTS(document)",
     ),
+    "subject.destinations": ("destinations", ("subject.hosts",), "destinations = DESTINATIONS(hosts)"),
     "subject.faults": ("faults", (), "faults = EMPTY_LIST if WELL_FORMED(descriptor) else FAULTS(descriptor)"),
 }
+#: The lists whose elements stand in the descriptor, each at the same index.
+_COUNTED: Final = ("subject.capabilities", "subject.tools", "subject.hosts", "subject.destinations")
 _TOOL: Final = {
     "tool.known": ("known", (), "X = P in NEEDS"),
     "tool.needs": ("needs", (), "X = NEEDS.get(P, EMPTY_LIST)"),
@@ -126,7 +130,7 @@ class Values:
     def read(self, reference: Reference, frames: Iterable[Frame]) -> ast.expr:
         """The expression of a reference's value, `ABSENT` where it has none."""
         term = reference.term
-        frame = next((frame for frame in frames if frame.loop.variable == reference.root), None)
+        frame = _frame_of(reference, frames)
         if term.origin == "constant":
             value = self.constant_of(reference)
             return name("ABSENT") if value is ABSENT else self.keep(value)
@@ -226,7 +230,7 @@ class Values:
 
     def path(self, reference: Reference, frames: Iterable[Frame]) -> ast.expr:
         """The expression of the path in the document that a reference points at."""
-        frame = next((frame for frame in frames if frame.loop.variable == reference.root), None)
+        frame = _frame_of(reference, frames)
         rest = [constant(step) for step in (*reference.steps, *reference.term.place)]
         if frame is None:
             return ast.Tuple([*rest] if reference.root in ("descriptor", "subject") else [], ast.Load())
@@ -246,7 +250,7 @@ class Values:
         if element == "layout":
             steps = expression("FIELD(E)", E=frame.local("element"))
             return ast.Tuple([*base.elts, ast.Starred(steps, ast.Load())], ast.Load())
-        if over.origin == "submitted" or over.fact in ("subject.capabilities", "subject.tools", "subject.hosts"):
+        if over.origin == "submitted" or over.fact in _COUNTED:
             return ast.Tuple([*base.elts, name(frame.local("index"))], ast.Load())
         return base
 
@@ -284,10 +288,24 @@ def place(descriptor: Any, path: Path) -> str:
     return format_path(path)
 
 
+def _frame_of(reference: Reference, frames: Iterable[Frame]) -> Frame | None:
+    """The loop whose variable a reference begins with, if it begins with one."""
+    return next((frame for frame in frames if reference.looped and frame.loop.variable == reference.root), None)
+
+
 def _hosts(document: dict[str, Any]) -> list[Any]:
     bounds = document.get("bounds")
     hosts = bounds.get("hosts") if type(bounds) is dict else None
     return hosts if type(hosts) is list and all(type(host) is str for host in hosts) else _EMPTY_LIST
+
+
+def _destinations(hosts: list[str]) -> list[dict[str, Any]]:
+    """Each host as it is compared at call time; an empty object for what is no host."""
+    found = [normalise_host(host) for host in hosts]
+    return [
+        {} if host is None else {"name": host.name} | ({} if host.port is None else {"port": host.port})
+        for host in found
+    ]
 
 
 def _taken(names: Iterable[str]) -> list[str]:
@@ -301,6 +319,7 @@ def _field(element: dict[str, Any]) -> list[str]:
 #: What compiled code calls, by the names it uses.
 RUNTIME: Final[dict[str, Any]] = {
     "ABSENT": ABSENT,
+    "DESTINATIONS": _destinations,
     "EMPTY_LIST": _EMPTY_LIST,
     "EMPTY_OBJECT": {},
     "FIELD": _field,

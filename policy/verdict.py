@@ -110,15 +110,16 @@ class Budgets(NamedTuple):
     """How much an extension may use, with what counts where the descriptor says nothing.
 
     Attributes:
-        max_requests: how many requests; None without a bounded network capability.
+        max_requests: how many requests; None without the network capability.
         max_bytes: how many bytes one write may have; None without the write capability.
         window: when the request budget renews: ``process``, ``hour``, ``day`` or ``admission``.
+            What is malformed is None too, and nothing is admitted with it.
         defaults: the keys of ``bounds`` that the descriptor leaves to the host.
     """
 
     max_requests: int | None
     max_bytes: int | None
-    window: str
+    window: str | None
     defaults: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
@@ -182,25 +183,20 @@ def plan_of(descriptor: Any, verdict: Verdict) -> Plan:
     data = descriptor if type(descriptor) is dict else {}
     tools, bounds = data.get("tools", []), data.get("bounds") or {}
     subject = {key: data[key] for key in ("id", "name", "description", "source", "runsIn") if key in data}
-    subject["declared"] = data.get("capabilities") or []
+    subject["declared"] = declared = data.get("capabilities") or []
     subject["bounds"] = bounds
     subject["tools"] = [_without_values(tool) for tool in tools] if type(tools) is list else tools
-    return Plan(verdict, canonical(subject), _budgets(bounds, verdict.declared), tuple(_secrets(tools, bounds)))
+    return Plan(verdict, canonical(subject), _budgets(bounds, declared), tuple(_secrets(tools, bounds)))
 
 
-def _budgets(bounds: Any, declared: tuple[str, ...]) -> Budgets:
-    said = bounds if type(bounds) is dict else {}
-    window = said.get("window")
-    requests = _whole(said.get("maxRequests")) if "network" in declared else None
-    size = None
-    if "write" in declared:
-        size = _whole(said.get("maxBytes"))
-        size = DEFAULT_MAX_BYTES if size is None else size
+def _budgets(bounds: Any, declared: Any) -> Budgets:
+    capabilities = declared if type(declared) is list else []
+    said = {"maxBytes": DEFAULT_MAX_BYTES, "window": DEFAULT_WINDOW} | (bounds if type(bounds) is dict else {})
     return Budgets(
-        requests,
-        size,
-        window if type(window) is str and window in WINDOWS else DEFAULT_WINDOW,
-        tuple(key for key in ("maxBytes", "window") if key not in said),
+        _whole(said.get("maxRequests")) if "network" in capabilities else None,
+        _whole(said["maxBytes"]) if "write" in capabilities else None,
+        said["window"] if said["window"] in WINDOWS else None,
+        tuple(key for key in ("maxBytes", "window") if type(bounds) is not dict or key not in bounds),
     )
 
 

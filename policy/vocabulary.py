@@ -16,7 +16,7 @@ from capgate.policy.schema import DESCRIPTOR, Schema, members
 
 __all__ = ["FACTS", "ROOTS", "Reference", "Term", "UnknownPath", "Vocabulary", "constant_value"]
 
-#: The first words of paths; no loop variable may have such a name.
+#: The first words of paths; no loop variable but ``host`` may have such a name.
 ROOTS = ("descriptor", "manifest", "subject", "placement", "host", "catalog", "plugin")
 
 #: Facts that the gate itself provides: path, type, origin. `T` is a loop variable over subject.tools.
@@ -24,6 +24,7 @@ FACTS: tuple[tuple[str, str, str], ...] = (
     ("subject.capabilities", "list", "`capabilities` as submitted; empty unless it is a list"),
     ("subject.tools", "list", "`tools` as submitted; empty unless it is a list"),
     ("subject.hosts", "list", "`bounds.hosts` if `network` is declared and it is a list of strings; else empty"),
+    ("subject.destinations", "list", "`subject.hosts` normalised, each with `name` and, if it has one, `port`"),
     ("subject.faults", "list", "what is malformed, each with `path`, `expected` and `found`"),
     ("T.known", "boolean", "whether a plugin defines the tool's primitive"),
     ("T.needs", "list", "the capabilities that its primitive needs; empty for an unknown one"),
@@ -75,12 +76,14 @@ class Reference:
         root: its first word: one of `ROOTS` or a loop variable.
         steps: the keys after the term's own place, for submitted values.
         term: what it names.
+        looped: whether the first word is a loop variable.
     """
 
     text: str
     root: str
     steps: tuple[str, ...]
     term: Term
+    looped: bool
 
 
 class UnknownPath(Exception):
@@ -104,6 +107,7 @@ class Vocabulary:
         assert tool is not None
         text = Term("submitted", type="string")
         layout = Term("submitted", members={"name": text, "value": _SUBMITTED}, fact="layout")
+        destination = Term("submitted", members={"name": text, "port": _SUBMITTED})
         fault = Term("submitted", members={"path": text, "expected": text, "found": text}, fact="fault")
         derived = {
             "known": Term("derived", "tool.known", "boolean", place=("primitive",)),
@@ -123,6 +127,9 @@ class Vocabulary:
                     ),
                     "tools": Term("derived", "subject.tools", "list", element=tool, place=("tools",)),
                     "hosts": Term("derived", "subject.hosts", "list", element=text, place=("bounds", "hosts")),
+                    "destinations": Term(
+                        "derived", "subject.destinations", "list", element=destination, place=("bounds", "hosts")
+                    ),
                     "faults": Term("derived", "subject.faults", "list", element=fault),
                 },
             ),
@@ -159,7 +166,10 @@ class Vocabulary:
             UnknownPath: some word of it is not in the vocabulary.
         """
         words = text.split(".")
-        term = loops.get(words[0]) or self._roots.get(words[0])
+        loop, root = loops.get(words[0]), self._roots.get(words[0])
+        # A loop variable may be called `host`; `host.taken` is a fact all the same.
+        looped = loop is not None and (root is None or len(words) == 1 or words[1] not in root.members)
+        term = loop if looped else root
         if term is None:
             raise UnknownPath("", words[0], (*loops, *self._roots))
         steps: list[str] = []
@@ -172,7 +182,7 @@ class Vocabulary:
                 steps.append(word)
         if term.origin == "group":
             raise UnknownPath(text, "", tuple(term.members))
-        return Reference(text, words[0], tuple(steps), term)
+        return Reference(text, words[0], tuple(steps), term, looped)
 
 
 def constant_value(fact: str, catalog: Catalog, placement: PlacementTerms) -> Any:

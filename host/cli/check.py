@@ -29,9 +29,7 @@ __all__ = ["command"]
     help="A folder of rules to add; they can only add refusals. May be repeated.",
 )
 @click.option("--taken", metavar="NAME", multiple=True, help="A tool name that is already taken. May be repeated.")
-@click.option(
-    "--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="How to report."
-)
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="How to report.")
 @click.option(
     "--output",
     "outputs",

@@ -19,6 +19,7 @@ __all__ = ["cli", "main"]
 _COMMANDS: Final = {
     "check": "capgate.host.cli.check",
     "new": "capgate.host.cli.new",
+    "plan": "capgate.host.cli.plan",
     "plugins": "capgate.host.cli.plugins",
     "rules": "capgate.host.cli.rules.group",
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -19,6 +19,8 @@ from capgate.policy.errors import PolicyInvalid
 from capgate.policy.text import escape
 
 __all__ = ["command"]
+
+_NOT_ALLOWED: Final = "Installed, and not loaded, as no config names them:"
 
 
 @click.command(name="plugins", short_help="Show which plugins are loaded, and what each adds.")
@@ -35,16 +37,17 @@ def command(form: str) -> int:
     The exit code is the first that applies:
       5  capgate itself failed
       3  the policy is invalid; nothing is loaded
+      4  what is installed could not be looked through
       0  all is well
     and 2 where the command line is wrong or the report cannot be written.
     """  # noqa: D301  # click reads the backspace as: leave the next paragraph's lines as they are
     from capgate.host.assembly import assemble  # takes longest to import, and --help is to be quick
 
-    invalid: PolicyInvalid | None = None
+    invalid = False
     policy: dict[str, Any] = {}
     entries: list[Loaded] = []
     primitives: dict[str, list[Given]] = {}
-    found: list[Found] = []
+    found: list[Found] | None = None
     with open_output(None, encoding="utf-8" if form == "json" else None) as out:
         try:
             assembled = assemble()
@@ -52,34 +55,35 @@ def command(form: str) -> int:
             entries = loaded(assembled)
             primitives = dict(given(assembled.gate.catalog))
         except PolicyInvalid as error:
-            invalid = error
+            invalid = True
+            report = TextReport(colour=has_colour(sys.stderr), width=width_of(sys.stderr))
+            click.echo(report.invalid(error), err=True, nl=False)
+            policy = {"fingerprint": None, "problems": [problem.to_json() for problem in error.problems]}
         try:
             found = not_allowed()
         except PluginError as error:
-            invalid = PolicyInvalid([*(invalid.problems if invalid else ()), error])
-        if invalid:
-            report = TextReport(colour=has_colour(sys.stderr), width=width_of(sys.stderr))
-            click.echo(report.invalid(invalid), err=True, nl=False)
-            policy = {"fingerprint": None, "problems": [problem.to_json() for problem in invalid.problems]}
+            click.echo(f"capgate: {escape(str(error))}", err=True)
         if form == "json":
             out.write(_json(policy, entries, primitives, found))
         else:
             out.write("".join(f"{escape(line)}\n" for line in _text(entries, primitives, found)))
-    return Exit.POLICY_INVALID if invalid else Exit.ADMITTED
+    if invalid:
+        return Exit.POLICY_INVALID
+    return Exit.INPUT_ERROR if found is None else Exit.ADMITTED
 
 
-def _json(policy: Any, entries: Iterable[Loaded], primitives: dict[str, list[Given]], found: Iterable[Found]) -> str:
+def _json(policy: Any, entries: Iterable[Loaded], primitives: dict[str, list[Given]], found: list[Found] | None) -> str:
     listed = [{"name": name, "given": [one._asdict() for one in handed]} for name, handed in primitives.items()]
     parts = {
         "policy": policy,
         "plugins": [entry.to_json() for entry in entries],
         "primitives": listed,
-        "notAllowed": [one.to_json() for one in found],
+        "notAllowed": None if found is None else [one.to_json() for one in found],
     }
     return "{" + ",\n ".join(f'"{key}": {json_text(part)}' for key, part in parts.items()) + "}\n"
 
 
-def _text(entries: Iterable[Loaded], primitives: dict[str, list[Given]], found: Iterable[Found]) -> Iterator[str]:
+def _text(entries: Iterable[Loaded], primitives: dict[str, list[Given]], found: list[Found] | None) -> Iterator[str]:
     for entry in entries:
         origin = entry.listing.origin
         yield _title(origin.name, origin.version, origin.distribution if origin.kind == "configured" else origin.kind)
@@ -101,12 +105,9 @@ def _text(entries: Iterable[Loaded], primitives: dict[str, list[Given]], found: 
             what = f"{one.gives} ({one.mechanism})" if one.mechanism else "nothing"
             why = f": {one.gives}" if one.gives and not one.mechanism else ""
             yield f"    {one.capability} on {one.placement}: {what}{why}"
-    first = True
-    for other in found:
-        if first:
-            yield ""
-            yield "Installed, and not loaded, as no capgate.yaml names them:"
-        first = False
+    if found:
+        yield from (["", _NOT_ALLOWED] if primitives else [_NOT_ALLOWED])
+    for other in found or ():
         yield f"  {_title(other.origin.name, other.origin.version, other.origin.distribution)}"
         yield f"  {_pin(other.digest)}"
 

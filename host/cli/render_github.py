@@ -65,7 +65,7 @@ def _annotation(command: str, span: Span | None, id: str | None, reason: str | N
 
 
 def _written(text: str, escapes: dict[str, str]) -> str:
-    """`text` as the runner reads it back, with what a reader could not see shown as ``\\uXXXX``."""
+    """`text` as the runner reads it back, with escapes for what a reader could not see."""
     shown = "\n".join(escape(line) for line in text.split("\n"))
     for character, written in escapes.items():
         shown = shown.replace(character, written)

@@ -44,7 +44,7 @@ def rule_files(id: str, folder: str) -> tuple[str, str]:
     if f"{id}.yaml" in {*taken, RULESET} or id in RESERVED_IDS:
         raise ScaffoldError("name-taken", f"capgate itself has something called '{id}'")
     values = {"id": id, "folder": folder}
-    return _filled("rule/rule.yaml", values), _filled("rule/README.md", values)
+    return _filled("rule.yaml", values), _filled("rule-readme.md", values)
 
 
 def descriptor_file(id: str) -> str:
@@ -56,7 +56,7 @@ def descriptor_file(id: str) -> str:
     if not _DESCRIPTOR_ID.fullmatch(id):
         raise _unfit(id, "a descriptor's id is lower-case letters, digits, '_' and '-', at most 100")
     values = {"id": id, "title": _title(id), "tool": id.replace("-", "_")}
-    return _filled("descriptor/descriptor.json", values)
+    return _filled("descriptor.json", values)
 
 
 def plugin_files(name: str) -> tuple[str, dict[str, str]]:
@@ -88,16 +88,16 @@ def plugin_files(name: str) -> tuple[str, dict[str, str]]:
         "specifier": f">={major}.{minor},<{major}.{int(minor) + 1}",
     }
     homes = {
-        "README.md": "README.md",
+        "README.md": "readme.md",
         "pyproject.toml": "pyproject.toml",
-        "capgate.yaml": "capgate.yaml",
+        "capgate.yaml": "config.yaml",
         f"src/{package}/__init__.py": "init.py",
-        f"src/{package}/plugin.py": "plugin.py",
+        f"src/{package}/plugin.py": "hooks.py",
         f"src/{package}/rules/{plugin}-offline.yaml": "rule.yaml",
         f"examples/{plugin}.json": "example.json",
-        "tests/test_plugin.py": "test_plugin.py",
+        "tests/test_plugin.py": "tests.py",
     }
-    return distribution, {path: _filled(f"plugin/{template}", values) for path, template in homes.items()}
+    return distribution, {path: _filled(f"plugin-{template}", values) for path, template in homes.items()}
 
 
 def _filled(template: str, values: Mapping[str, str]) -> str:

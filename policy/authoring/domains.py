@@ -24,6 +24,7 @@ __all__ = ["Domain", "Domains"]
 _ANYTHING: Final[Schema] = {}
 _TEXT: Final[Schema] = {"type": "string"}
 _FAULT: Final[Schema] = {"type": "dict", "schema": {"path": _TEXT, "expected": _TEXT, "found": _TEXT}}
+_DESTINATION: Final[Schema] = {"type": "dict", "schema": {"name": _TEXT, "port": {"type": "whole", "min": 0}}}
 _SHAPE: Final = "shape"
 
 
@@ -65,7 +66,7 @@ class Domains:
 
     def _domain(self, reference: Reference, loops: Mapping[str, Loop], *, shaped: bool) -> Domain:
         term = reference.term
-        loop = loops.get(reference.root)
+        loop = loops[reference.root] if reference.looped else None
         if term.origin == "constant":
             return self._constant(term.fact)
         if term.origin == "plugin":
@@ -106,7 +107,7 @@ class Domains:
         if fact == "host.taken":
             reserved = sorted(RESERVED_TOOL_NAMES)
             return Domain(_no_value, False, (reserved, [*reserved, "a"]))
-        items = {"subject.hosts": _TEXT, "subject.faults": _FAULT}
+        items = {"subject.hosts": _TEXT, "subject.faults": _FAULT, "subject.destinations": _DESTINATION}
         item: Schema = items.get(fact, _item(_at(DESCRIPTOR, [fact.removeprefix("subject.")])) if shaped else _ANYTHING)
         return Domain(_shape({"type": "list", "schema": item} if _restricts(item) else {"type": "list"}), False)
 
@@ -137,6 +138,8 @@ class Domains:
             return Domain(_no_value, False, tuple({"name": name} for name in named))
         if fact == "fault":
             return Domain(_no_value if shaped else _shape(_at(_FAULT, reference.steps)), False)
+        if over.term.fact == "subject.destinations":
+            return _submitted(_DESTINATION, reference.steps, shaped=True)
         if over.term.origin != "submitted" and fact != "tool" and over.text != "subject.capabilities":
             lists = list(self._domain(over, loops, shaped=shaped).known)
             found = {str(item): item for items in lists for item in items}
@@ -144,7 +147,7 @@ class Domains:
             return Domain(_anything if over.term.origin == "plugin" else fits, False, tuple(found.values()))
         if over.term.origin != "submitted":
             item = _item(_at(DESCRIPTOR, [over.text.removeprefix("subject.")]))
-        elif over.root in loops:
+        elif over.looped:
             item = _item(_below(over, loops))
         else:
             item = _item(_at(DESCRIPTOR, over.steps))

@@ -19,7 +19,8 @@ __all__ = ["FOR_EACH", "PATH_OR_PLACEHOLDER", "TEMPLATE", "condition_definitions
 _END: Final = r"$(?![\s\S])"
 _SEGMENT: Final = "[A-Za-z_][A-Za-z0-9_-]*"
 _PATH: Final = rf"{_SEGMENT}(?:\.{_SEGMENT})*"
-_WORDS: Final = "|".join((*ROOTS, "fact", "all", "any", "none", "not"))
+#: What no loop variable can be called; `host` is the one root that can.
+_WORDS: Final = "|".join((*(root for root in ROOTS if root != "host"), "fact", "all", "any", "none", "not"))
 _VARIABLE: Final = rf"(?!(?:{_WORDS}){_END})[a-z][a-z0-9_]*"
 #: The same where more may follow after a dot.
 _VARIABLE_START: Final = rf"(?!(?:{_WORDS})(?:\.|{_END}))[a-z][a-z0-9_]*"
@@ -119,16 +120,14 @@ def _known_paths(catalog: Catalog, rules: RuleSet) -> Iterator[tuple[str, str]]:
     meanings = {path: meaning.replace("`", "") for path, _, meaning in FACTS}
     loops = {stage.loop.variable: stage.loop for stage in rules.stages if stage.loop}
     elements = {variable: loop.element for variable, loop in loops.items()}
-    for root in (*ROOTS, *loops):
-        for path in _paths(root, vocabulary, elements):
-            usual = "as submitted"
-            if root in loops:
-                usual = f"one of {loops[root].over.text}" if path == root else usual
-                path_of_tool = f"T.{path.partition('.')[2]}"
-                yield path, meanings.get(path_of_tool, usual)
-            else:
-                fact = catalog.facts.get(path)
-                yield path, fact.meaning if fact else meanings.get(path, usual)
+    for root in ROOTS:
+        for path in _paths(root, vocabulary, {}):
+            fact = catalog.facts.get(path)
+            yield path, fact.meaning if fact else meanings.get(path, "as submitted")
+    for variable, loop in loops.items():
+        for path in _paths(variable, vocabulary, elements):
+            usual = f"one of {loop.over.text}" if path == variable else "as submitted"
+            yield path, meanings.get(f"T.{path.partition('.')[2]}", usual)
 
 
 def _paths(path: str, vocabulary: Vocabulary, elements: Mapping[str, Term]) -> Iterator[str]:

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
+from math import ceil, floor
 from typing import Any, Final
 
 from capgate.policy.authoring.domains import Domain, Domains
 from capgate.policy.authoring.truth import Truth, every
 from capgate.policy.conditions import Check, Each, Fact, Test
-from capgate.policy.operators import ABSENT, BUILT_IN
+from capgate.policy.operators import ABSENT, BUILT_IN, has_type
 from capgate.policy.rulefile import Trigger
 
-__all__ = ["answers_of", "tried_values"]
+__all__ = ["answers_of", "edges", "judged", "tried_values"]
 
 #: Of each type something, with what is empty, odd, a host, and no host.
 _ANY: Final[tuple[Any, ...]] = (
@@ -36,23 +37,48 @@ def answers_of(test: Test, trigger: Trigger, domains: Domains) -> frozenset[Trut
     return frozenset(truth for operand in operands for truth in _answers(check, operand, domain, trigger, domains))
 
 
-def tried_values(check: Check, operand: Any) -> Iterator[Any]:
-    """The values that bring out every answer of an operator with this operand: its edges, then one of each type."""
+def edges(check: Check, operand: Any) -> Iterator[Any]:
+    """The values between which the answer of an operator with this operand changes, and those that meet it."""
     name = check.operator
     if isinstance(operand, Each):
-        yield from ([value] for part in operand.checks for value in tried_values(part, part.operand))
+        yield from ([value] for part in operand.checks for value in edges(part, part.operand))
     elif name in ("min", "max") and type(operand) in (int, float):
-        yield from (operand, operand - 1, operand + 1, operand - 0.5, operand + 0.5)
+        # The whole numbers around it, too: there are paths that can have no others.
+        yield from (operand, operand - 1, operand + 1, floor(operand), ceil(operand))
     elif name in ("minlength", "maxlength") and type(operand) in (int, float):
         for length in (operand, operand - 1, operand + 1):
             yield from _of_length(int(length))
+    elif name == "empty":
+        yield from _of_length(0)
     elif name in ("in", "not_in", "subset_of") and type(operand) is list:
-        yield from operand
-        yield from ([item] for item in operand)
-    elif name in ("equals", "contains", "lacks") and operand is not ABSENT:
-        yield operand
+        yield from ([item] for item in operand) if name == "subset_of" else operand
+    elif name in ("contains", "lacks") and operand is not ABSENT:
         yield [operand]
+    elif name == "equals" and operand is not ABSENT:
+        yield operand
+    elif name == "type":
+        yield from (value for value in _ANY if has_type(value, operand))
+
+
+def tried_values(check: Check, operand: Any) -> Iterator[Any]:
+    """The values that bring out every answer of an operator with this operand: its edges, then one of each type."""
+    yield from edges(check, operand)
+    if isinstance(operand, Each):
+        yield from ([value] for part in operand.checks for value in tried_values(part, part.operand))
     yield from _ANY
+
+
+def judged(check: Check, operand: Any, value: Any) -> Truth:
+    """What an operator says of a value, which may be `ABSENT`; `operand` is that of `check`, or the fact's value.
+
+    Unknown where it takes more to say: of a plugin's operator, and where ``each`` compares with a fact.
+    """
+    if isinstance(operand, Each) and type(value) is list:
+        return every(judged(part, part.operand, item) for item in value for part in operand.checks)
+    judge = None if check.added or isinstance(operand, Fact) else BUILT_IN[check.operator].judge
+    if judge is None:
+        return Truth.FALSE if value is ABSENT and isinstance(operand, Each) else Truth.UNKNOWN
+    return _TRUTHS[judge(value, operand)]
 
 
 def _answers(check: Check, operand: Any, domain: Domain, trigger: Trigger, domains: Domains) -> Iterator[Truth]:
@@ -81,9 +107,7 @@ def _said(check: Check, operand: Any, value: Any, known: bool, trigger: Trigger,
         return {every(truths) for truths in product(*said)}
     if check.operator == "matches" and type(value) is str and not known:
         return (Truth.TRUE, Truth.FALSE)
-    judge = BUILT_IN[check.operator].judge
-    assert judge is not None, "each is judged above"
-    return [_TRUTHS[judge(value, operand)]]
+    return [judged(check, operand, value)]
 
 
 def _operands(check: Check, trigger: Trigger, domains: Domains) -> Sequence[Any]:

@@ -135,7 +135,7 @@ def question(asked: Asked, rule: Rule, scope: Scope) -> Question:
 
 def stands_in_subject(reference: Reference, loops: Mapping[str, Reference]) -> bool:
     """Whether what a path names stands in the descriptor, or was worked out from what stands there."""
-    while reference.root in loops:
+    while reference.looped:
         reference = loops[reference.root]
     return reference.root not in _ELSEWHERE
 

@@ -26,7 +26,7 @@ FEED: dict[str, Any] = {
         {
             "name": "buoy_get",
             "primitive": "http-get",
-            "params": {"url": "https://buoys.test/v1/latest", "headers": {"X-Feed-Key": "$BUOY_KEY", "Accept": "text/plain"}},
+            "params": {"url": "https://buoys.test/v1/latest", "headers": {"X-Feed-Key": "$BUOY_KEY"}},
         }
     ],
 }
@@ -244,6 +244,16 @@ def test_the_same_rules_have_the_same_fingerprint_wherever_they_lie(tmp_path: Pa
     assert capgate.open_gate(rules=[two]).fingerprint not in prints
 
 
+def test_a_loop_variable_called_host_leaves_the_facts_of_the_host_in_reach(tmp_path: Path) -> None:
+    when = {"all": [{"host": {"equals": "buoys.test"}}, {"host.taken": {"contains": "gone"}}]}
+    folder = overlay(tmp_path / "rules", x=rule("x", when, stage="hosts", reason="{host} of {host.taken}"))
+    gate = capgate.open_gate(rules=[folder])
+    assert gate.decide(FEED) is None
+    refusal = gate.admit(FEED, existing_tools={"gone"}).refusals[0]
+    assert refusal.path == "$.bounds.hosts[0]"
+    assert refusal.reason.startswith("buoys.test of call_extension, delegate_task, gone, ")
+
+
 def test_stages_of_an_overlay_come_after_the_stage_they_name(tmp_path: Path) -> None:
     stages = {"language": 1, "stages": [{"name": "house", "after": "bounds"}, {"name": "later", "after": "bounds"}]}
     always = {"descriptor.tools": {"exists": True}}
@@ -326,3 +336,15 @@ def test_indexed_rules_keep_their_order_and_are_each_asked_once(tmp_path: Path) 
     found = gate.admit({**CLOCK, "capabilities": ["read", "write", "read"]}).refusals
     assert [refusal.rule for refusal in found] == ["r-00", "r-01", "r-04", "r-05", "r-10"]
     assert gate.decide({**CLOCK, "capabilities": ["read"]}) == "r-01"
+
+
+@pytest.mark.parametrize("host", ["evil.test", "EVIL.test", "evil.test.", "evil.test:8443", "ｅｖｉｌ.test"])
+def test_a_rule_against_a_host_is_not_evaded_by_its_spelling(tmp_path: Path, host: str) -> None:
+    stages = {"language": 1, "stages": [{"name": "places", "after": "hosts", "for_each": {"to": "subject.destinations"}}]}
+    evil = rule("evil", {"to.name": {"equals": "evil.test"}}, stage="places")
+    gate = capgate.open_gate(rules=[overlay(tmp_path / "rules", ruleset=stages, evil=evil)])
+    refusals = gate.admit({**FEED, "bounds": {"hosts": ["good.test", "no host", host], "maxRequests": 1}}).refusals
+    assert [(found.rule, found.path) for found in refusals] == [
+        ("host-invalid", "$.bounds.hosts[1]"),
+        ("evil", "$.bounds.hosts[2]"),
+    ]

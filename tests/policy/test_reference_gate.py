@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import capgate
@@ -96,7 +96,7 @@ def shipped(tmp_path_factory: pytest.TempPathFactory) -> Judges:
     return Judges(Overlay({}), tmp_path_factory.mktemp("shipped") / "none")
 
 
-@IN_CI
+@settings(parent=IN_CI, phases=[Phase.explicit, Phase.generate])  # Shrinking would load a gate for each step.
 @given(made=overlays(shipped_stages()), subject=descriptors())
 def test_gate_and_reference_agree_on_any_overlay(made: Overlay, subject: Any) -> None:
     assert difference_of(Case(made, subject)) is None

@@ -278,3 +278,12 @@ def test_every_trigger_of_a_broken_file_is_read(tmp_path: Path) -> None:
     shutil.copy(CORPUS / "many-mistakes.yaml", tmp_path)
     assert [problem.id for problem in problems(tmp_path)] == names
     assert len(names) == 8
+
+
+def test_stages_added_after_the_same_one_keep_their_order(tmp_path: Path) -> None:
+    stages = "{language: 1, stages: [{name: a, after: tools}, {name: b, after: tools}, {name: c, after: b}]}"
+    (write(tmp_path, "fine") / "ruleset.yaml").write_text(stages, encoding="utf-8")
+    gate = capgate.open_gate(rules=[tmp_path])
+
+    names = [stage.name for stage in gate.rules.stages]
+    assert names[names.index("tools") :] == ["tools", "a", "b", "c", "backstop"]

@@ -1,0 +1,188 @@
+"""Descriptors on which a trigger refuses: its rule's examples, or else some that are made up for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice, product
+from typing import Any, Final, NamedTuple
+
+from capgate.policy.authoring.given import Gates, read_given
+from capgate.policy.authoring.possible import judged, tried_values
+from capgate.policy.authoring.samples import matching
+from capgate.policy.authoring.settle import Subject, place_of, settings_of, settle
+from capgate.policy.authoring.truth import Truth
+from capgate.policy.catalog import RESERVED_TOOL_NAMES, Catalog
+from capgate.policy.compiler import Asked
+from capgate.policy.conditions import AllOf, AnyOf, Check, Condition, Fact, Not, Test
+from capgate.policy.operators import ABSENT
+from capgate.policy.paths import Path, parse_path
+from capgate.policy.patterns import Pattern
+from capgate.policy.rulefile import Loop, Rule, Trigger
+from capgate.policy.vocabulary import constant_value
+
+__all__ = ["Found", "asked_of", "first", "loops_of", "operand_of", "texts_of"]
+
+#: So many ways to meet a condition are tried.
+_MOST: Final = 64
+_DIGEST: Final = "0" * 64
+
+
+class Found(NamedTuple):
+    """A subject of which a trigger was asked, and the element it was asked of."""
+
+    subject: Subject
+    element: Path | None
+
+
+def first(rule: Rule, number: int, gates: Gates) -> Found | None:
+    """A subject on which the trigger of that number refuses, and the element; None where none was found."""
+    trigger = rule.triggers[number]
+    for subject in islice(_candidates(rule, trigger, number, gates), 8 * _MOST):
+        for asked in asked_of(subject, rule, number, gates):
+            if asked.can_hold and asked.answers:
+                return Found(subject, parse_path(asked.element) if asked.element else None)
+    return None
+
+
+def asked_of(subject: Subject, rule: Rule, number: int, gates: Gates) -> list[Asked]:
+    """What the trigger of that number was asked of a subject."""
+    given = subject.given
+    asked = gates.on(given).explain(subject.descriptor, given.placement, frozenset(given.taken))
+    return [one for one in asked if one.rule == rule.id and one.trigger == number]
+
+
+def loops_of(trigger: Trigger, gates: Gates) -> list[Loop]:
+    """The loops around a trigger: the stage's, then its own."""
+    outer = next(stage.loop for stage in gates.rules.stages if stage.name == trigger.stage)
+    return [loop for loop in (outer, trigger.loop) if loop]
+
+
+def operand_of(check: Check, subject: Subject, catalog: Catalog) -> Any:
+    """The operand, for a fact its value; `ABSENT` where it has none, or where that depends on the descriptor."""
+    if not isinstance(check.operand, Fact):
+        return check.operand
+    fact = check.operand.reference.term
+    if fact.fact == "host.taken":
+        return sorted(RESERVED_TOOL_NAMES.union(subject.given.taken))
+    if fact.origin != "constant":
+        return ABSENT
+    try:
+        return constant_value(fact.fact, catalog, catalog.placements[subject.given.placement])
+    except KeyError:
+        return ABSENT
+
+
+def texts_of(pattern: Pattern) -> Iterator[str]:
+    """A text that a pattern matches, if one was found, and texts that look like it."""
+    text = matching(pattern)
+    if text is not None:
+        yield from (text, f"{text}\n", f" {text}")
+    yield ""
+
+
+def _candidates(rule: Rule, trigger: Trigger, number: int, gates: Gates) -> Iterator[Subject]:
+    for example in rule.examples:
+        if example.refused:
+            yield Subject(example.descriptor, read_given(example.given))
+    loops = loops_of(trigger, gates)
+    for base in _bases(gates.catalog):
+        for subject in (base, *_with_elements(base, loops)):
+            for asked in asked_of(subject, rule, number, gates)[:2]:
+                element = parse_path(asked.element) if asked.element else None
+                for plan in islice(_plans(trigger.when, True), _MOST):
+                    yield from _met(plan, Found(subject, element), loops, gates.catalog)
+
+
+def _bases(catalog: Catalog) -> list[Subject]:
+    """Descriptors that have something of everything, between them."""
+    plain = next((terms for terms in catalog.primitives.values() if not terms.needs and not terms.abis), None)
+    tool: dict[str, Any] = {"name": "a", "primitive": plain.name if plain else next(iter(catalog.primitives))}
+    declared: dict[str, Any] = {"capabilities": list(catalog.mediated)}
+    declared["bounds"] = {"hosts": ["a.test"], "maxRequests": 1}
+    made: list[dict[str, Any]] = [{"tools": [tool]}, {**declared, "tools": [tool]}]
+    for primitive in catalog.primitives.values():
+        made += [{"tools": [{**tool, "primitive": primitive.name}]}] if primitive.needs else []
+        for abi, fields in primitive.abis.items():
+            settings: dict[str, Any] = {"path": "m.wasm", "digest": _DIGEST, "abi": abi}
+            for field in fields:
+                holder = settings
+                *names, last = field.split(".")
+                for name in names:
+                    holder = holder.setdefault(name, {})
+                holder[last] = 8
+            settings["call"] = {"export": "run"}
+            made.append({"tools": [{**tool, "primitive": primitive.name, primitive.name: settings}]})
+    made += [{"id": 7, "tools": [tool]}, {}]
+    return [Subject(descriptor) for descriptor in made]
+
+
+def _with_elements(base: Subject, loops: Sequence[Loop]) -> Iterator[Subject]:
+    """The base with something in the lists that are walked over."""
+    outer: Path | None = None
+    for number, loop in enumerate(loops):
+        place = place_of(loop.over, loops[:number], outer)
+        for item in ("a", {}):
+            found = settle(base, place, [item]) if place else None
+            if found:
+                yield found
+        outer = (*place, 0) if place else None
+
+
+def _plans(condition: Condition, want: bool) -> Iterator[list[tuple[Test, bool]]]:
+    """What the single operators have to say for a condition to be true, or false: each way that it can be."""
+    if isinstance(condition, Not):
+        yield from _plans(condition.part, not want)
+        return
+    if isinstance(condition, Test):
+        parts = [Test(condition.reference, (check,), check.at) for check in condition.checks]
+        if want:
+            yield [(part, True) for part in parts]
+        else:
+            yield from ([(part, False)] for part in parts)
+        return
+    if isinstance(condition, AllOf) is want and isinstance(condition, AllOf | AnyOf):
+        for ways in product(*(list(islice(_plans(part, want), _MOST)) for part in condition.parts)):
+            yield [step for way in ways for step in way]
+        return
+    for part in condition.parts:
+        yield from _plans(part, want)
+
+
+def _met(plan: list[tuple[Test, bool]], found: Found, loops: Sequence[Loop], catalog: Catalog) -> Iterator[Subject]:
+    """Subjects that may meet a plan: each path is given a value of which its operators say what they have to."""
+    by_path: dict[str, list[tuple[Test, bool]]] = {}
+    for test, want in plan:
+        by_path.setdefault(test.reference.text, []).append((test, want))
+    subjects = [found.subject]
+    # What stands higher goes first, so that it does not undo what was set below it.
+    for path in sorted(by_path, key=lambda text: text.count(".")):
+        reference = by_path[path][0][0].reference
+        place = place_of(reference, loops, found.element)
+        made: list[Subject] = []
+        for subject in subjects[:4]:
+            if place is None:
+                texts = [text for test, _ in by_path[path] for text in _texts(test, subject, catalog)]
+                made += [other for _, other in settings_of(reference, texts, subject, found.element, catalog)]
+                made.append(subject)
+            else:
+                values = islice(_fitting(by_path[path], subject, catalog), 2)
+                made += [other for value in values if (other := settle(subject, place, value))]
+        subjects = made
+    yield from subjects[:_MOST]
+
+
+def _texts(test: Test, subject: Subject, catalog: Catalog) -> list[Any]:
+    operand = operand_of(test.checks[0], subject, catalog)
+    return operand if type(operand) is list else [operand]
+
+
+def _fitting(wants: Sequence[tuple[Test, bool]], subject: Subject, catalog: Catalog) -> Iterator[Any]:
+    operands = [(test.checks[0], operand_of(test.checks[0], subject, catalog), want) for test, want in wants]
+    tried: list[Any] = []
+    for check, operand, _ in operands:
+        tried += texts_of(operand) if isinstance(operand, Pattern) else ()
+        tried += tried_values(check, operand)
+    for value in (*tried, ABSENT):
+        said = [(judged(check, operand, value), want) for check, operand, want in operands]
+        if all(truth is (Truth.TRUE if want else Truth.FALSE) for truth, want in said):
+            yield value
