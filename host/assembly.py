@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from capgate.plugins.errors import PluginError
 from capgate.plugins.manager import LoadedPlugins, load
+from capgate.policy.errors import PolicyInvalid
 from capgate.policy.gate import Gate
 from capgate.policy.ruleset import RuleFolder, load_ruleset
 
@@ -45,8 +47,22 @@ def assemble(rules: Sequence[str | os.PathLike[str]] = (), plugins: Sequence[obj
     loaded = load(plugins)
     overlays = [RuleFolder(folder, name) for name, folder in loaded.rule_folders]
     overlays += [RuleFolder(Path(folder), os.fspath(folder)) for folder in rules]
-    ruleset = load_ruleset(loaded.catalog, RuleFolder(_shipped_rules(), "capgate"), overlays)
+    try:
+        ruleset = load_ruleset(loaded.catalog, RuleFolder(_shipped_rules(), "capgate"), overlays)
+    except PolicyInvalid as error:
+        raise PolicyInvalid([*_plugins_to_blame(loaded, error), *error.problems]) from None
     return Assembled(Gate(loaded.catalog, ruleset, decided=loaded.decided), loaded)
+
+
+def _plugins_to_blame(loaded: LoadedPlugins, error: PolicyInvalid) -> Iterator[PluginError]:
+    """A problem for each plugin in whose rules there is one: a path alone does not say who shipped it."""
+    origins = {listing.origin.name: listing.origin for listing in loaded.listing}
+    files = [Path(problem.span.file) for problem in error.problems if problem.span]
+    for name, folder in loaded.rule_folders:
+        if any(file.is_relative_to(folder) for file in files):
+            what = f"its rules in {folder} do not load"
+            hint = "Mend the rules of the plugin, or take it out of capgate.yaml."
+            yield PluginError("plugin-rule-folder", what, origin=origins[name], hook="capgate_rules", hint=hint)
 
 
 def _shipped_rules() -> Path:

@@ -51,6 +51,8 @@ class Gate:
         self._shape = descriptor_shape()
         self._programs: dict[str, Program] = {}
         self._plugin_facts = catalog.facts
+        # The names given last, checked: hosts give the same set again and again.
+        self._names: Collection[str] = frozenset()
 
     @property
     def placements(self) -> tuple[str, ...]:
@@ -79,8 +81,8 @@ class Gate:
         program = self._programs.get(placement) if type(placement) is str else None
         if program is None:
             program = self._program(placement)
-        if type(existing_tools) is not frozenset:
-            existing_tools = _names(existing_tools)
+        if existing_tools is not self._names:
+            existing_tools = self._names = _names(existing_tools)
         facts = _Facts(self._plugin_facts, descriptor, placement) if self._plugin_facts else None
         try:
             return program.decide(descriptor, existing_tools, facts)
@@ -94,8 +96,8 @@ class Gate:
         program = self._programs.get(placement) if type(placement) is str else None
         if program is None:
             program = self._program(placement)
-        if type(existing_tools) is not frozenset:
-            existing_tools = _names(existing_tools)
+        if existing_tools is not self._names:
+            existing_tools = self._names = _names(existing_tools)
         facts = _Facts(self._plugin_facts, descriptor, placement) if self._plugin_facts else None
         refusals: list[Refusal] = []
         try:
@@ -174,6 +176,7 @@ class _Facts:
 
 
 def _names(names: Collection[str]) -> frozenset[str]:
-    if isinstance(names, (str, bytes)) or not all(isinstance(name, str) for name in names):
+    is_text = isinstance(names, (str, bytes))
+    if is_text or not isinstance(names, Collection) or not all(isinstance(name, str) for name in names):
         raise GateError("bad-tool-names", "the names of existing tools are no set of texts")
     return frozenset(names)

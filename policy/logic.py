@@ -255,9 +255,18 @@ def _bound(asked: ast.expr, local: str, value: ast.expr) -> ast.expr:
     reads = [node for node in _in_order(asked) if isinstance(node, ast.Name) and node.id == local]
     if not reads:
         return asked
+    if len(reads) > 1 and reads[0] in _walked(asked):
+        # What a comprehension walks over cannot bind a name, so the name is bound before it.
+        pair = ast.Tuple([ast.NamedExpr(ast.Name(local, ast.Store()), value), asked], ast.Load())
+        return ast.Subscript(pair, constant(1), ast.Load())
     binder = _Binder(reads[0], value if len(reads) == 1 else ast.NamedExpr(ast.Name(local, ast.Store()), value))
     found: ast.expr = binder.visit(asked)
     return found
+
+
+def _walked(asked: ast.expr) -> list[ast.expr]:
+    """What the comprehensions in an expression walk over."""
+    return [node.generators[0].iter for node in ast.walk(asked) if isinstance(node, ast.GeneratorExp)]
 
 
 class _Binder(ast.NodeTransformer):

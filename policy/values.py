@@ -261,7 +261,7 @@ def layout_reader(catalog: Catalog) -> Callable[[dict[str, Any]], list[dict[str,
 
     def layout(tool: dict[str, Any]) -> list[dict[str, Any]]:
         settings = tool.get(tool["primitive"])
-        if type(settings) is not dict or type(settings.get("abi")) is not str:
+        if type(settings) is not dict or not isinstance(settings.get("abi"), str):
             return _EMPTY_LIST
         found = []
         for path in fields[tool["primitive"]].get(settings["abi"], ()):

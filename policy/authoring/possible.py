@@ -53,7 +53,7 @@ def edges(check: Check, operand: Any) -> Iterator[Any]:
     elif name in ("in", "not_in", "subset_of") and type(operand) is list:
         yield from ([item] for item in operand) if name == "subset_of" else operand
     elif name in ("contains", "lacks") and operand is not ABSENT:
-        yield [operand]
+        yield from ([operand], [])
     elif name == "equals" and operand is not ABSENT:
         yield operand
     elif name == "type":

@@ -121,7 +121,8 @@ def _with_elements(base: Subject, loops: Sequence[Loop]) -> Iterator[Subject]:
     outer: Path | None = None
     for number, loop in enumerate(loops):
         place = place_of(loop.over, loops[:number], outer)
-        for item in ("a", {}):
+        items: tuple[Any, ...] = ("a", {})
+        for item in items:
             found = settle(base, place, [item]) if place else None
             if found:
                 yield found

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
+from itertools import count
 from typing import Any, Final
 
 from capgate.policy.documents.errors import DocumentError
@@ -13,13 +15,16 @@ __all__ = ["MAX_DEPTH", "canonical", "digest"]
 
 #: The deepest nesting of lists and objects that is written; the root is level 1.
 MAX_DEPTH: Final = 128
+#: The most values that are written; a document of 1 MiB has fewer. A value that holds another many times
+#: over, or itself, could otherwise be walked for ever.
+_MAX_VALUES: Final = 1_000_000
 
 
 def canonical(value: Any) -> bytes:
     """Writes `value` as canonical JSON: sorted keys, no white space, one spelling a number.
 
-    Taken are dict with string keys, list, str, int within 2^53, finite float, bool and None: the
-    types that `load_json` makes, and no others. A tuple or a subclass is refused, since it would
+    Taken are dict with string keys, list, str, int and float within 2^53, bool and None: what
+    `load_json` makes, and nothing else. A tuple or a subclass is refused, since it would
     come back as something else.
 
     Raises:
@@ -30,7 +35,7 @@ def canonical(value: Any) -> bytes:
     import rfc8785
 
     try:
-        return rfc8785.dumps(_plain(value, ROOT))
+        return rfc8785.dumps(_plain(value, ROOT, count(1)))
     except RecursionError:
         raise DocumentError("not-canonical", "the value nests too deep to be written from here") from None
 
@@ -44,16 +49,18 @@ def digest(value: Any) -> str:
     return "sha256:" + hashlib.sha256(canonical(value)).hexdigest()
 
 
-def _plain(value: Any, path: Path) -> Any:
+def _plain(value: Any, path: Path, written: Iterator[int]) -> Any:
     """A copy of `value` that the library writes without an error of its own."""
     kind = type(value)
+    if next(written) > _MAX_VALUES:
+        raise DocumentError("not-canonical", f"the value holds more than {_MAX_VALUES} values, or holds itself")
     if kind is dict or kind is list:
         if len(path) >= MAX_DEPTH:
             message = f"the value nests deeper than {MAX_DEPTH} levels, or holds itself"
             raise DocumentError("not-canonical", message)
         if kind is list:
-            return [_plain(item, (*path, index)) for index, item in enumerate(value)]
-        return {_key(key, path): _plain(item, (*path, key)) for key, item in value.items()}
+            return [_plain(item, (*path, index), written) for index, item in enumerate(value)]
+        return {_key(key, path): _plain(item, (*path, key), written) for key, item in value.items()}
     if kind is str:
         if not _is_unicode(value):
             raise _refusal(path, "a string with half a surrogate pair")
@@ -65,6 +72,8 @@ def _plain(value: Any, path: Path) -> Any:
     elif kind is float:
         if value - value != 0.0:
             raise _refusal(path, "a number that is not finite")
+        if not -MAX_INTEGER <= value <= MAX_INTEGER:
+            raise _refusal(path, f"a number beyond {MAX_INTEGER}")
     elif kind is not bool and value is not None:
         raise _refusal(path, f"a value of type {kind.__name__}")
     return value

@@ -40,13 +40,13 @@ WRITTEN = [
 
 def files(folder: Path) -> list[str]:
     """All that is in a folder, whole folders as their files."""
-    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir() or not any(path.iterdir()))
+    return sorted(
+        str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir() or not any(path.iterdir())
+    )
 
 
 @pytest.mark.parametrize(("arguments", "expected"), WRITTEN)
-def test_it_writes_files_and_names_them(
-    arguments: list[str], expected: list[str], capgate: Run, folder: Path
-) -> None:
+def test_it_writes_files_and_names_them(arguments: list[str], expected: list[str], capgate: Run, folder: Path) -> None:
     done = capgate("new", *arguments)
     assert (done.code, done.err) == (0, "")
     assert files(folder) == expected
@@ -89,7 +89,8 @@ def test_a_rule_is_put_into_a_folder_that_is_there(capgate: Run, folder: Path) -
     (folder / "my-rules" / "README.md").unlink()
     gate = written_rule(capgate, "two")
     assert files(folder) == ["my-rules/one.yaml", "my-rules/two.yaml"]
-    assert gate.rule("one") and gate.rule("two")
+    assert gate.rule("one")
+    assert gate.rule("two")
 
 
 def test_the_command_that_a_rule_ends_with_works(capgate: Run, write: Callable[..., Path], clock: Any) -> None:
@@ -110,7 +111,8 @@ def test_a_descriptor_is_admitted(id: str, capgate: Run) -> None:
     done = capgate("check", "--format", "json", f"./{id}.json")
     assert (done.code, done.results[0]["id"], done.results[0]["enforced"]) == (0, id, {"read": "host-primitive-scope"})
     written = json.loads(Path(f"{id}.json").read_text())
-    assert written["name"] and written["description"]
+    assert written["name"]
+    assert written["description"]
 
 
 # Plugins
@@ -163,7 +165,10 @@ print([gate.decide(example.descriptor) == sys.argv[1] for example in gate.rule(s
         *[("rule", name, "name-unfit") for name in ("r" * 101, "a\n", "true", "false", "null")],
         *[("rule", name, "name-taken") for name in ("no-tools", "ruleset", "policy-invalid", "fact-unavailable")],
         *[("descriptor", name, "name-unfit") for name in ("", "Tide", "a.b", "../a", "a b", "ü", "d" * 101, "a\n")],
-        *[("plugin", name, "name-unfit") for name in ("", "Tides", "a_b", "1a", "a-", "a--b", "-a", "a.b", "../a", "ü")],
+        *[
+            ("plugin", name, "name-unfit")
+            for name in ("", "Tides", "a_b", "1a", "a-", "a--b", "-a", "a.b", "../a", "ü")
+        ],
         *[("plugin", name, "name-unfit") for name in ("p" * 61, "a\n", "true", "capgate-null", "capgate-")],
         *[("plugin", name, "name-taken") for name in ("capgate", "capgate-capgate", "network", "capgate-read")],
     ],
@@ -177,9 +182,7 @@ def test_an_unfit_name_is_refused_with_what_to_do(kind: str, name: str, id: str,
 
 
 @pytest.mark.parametrize(("arguments", "expected"), WRITTEN)
-def test_what_is_there_is_never_replaced(
-    arguments: list[str], expected: list[str], capgate: Run, folder: Path
-) -> None:
+def test_what_is_there_is_never_replaced(arguments: list[str], expected: list[str], capgate: Run, folder: Path) -> None:
     capgate("new", *arguments)
     for name in expected:
         (folder / name).write_text("mine")
@@ -191,9 +194,7 @@ def test_what_is_there_is_never_replaced(
 
 
 @pytest.mark.parametrize("there", ["file", "empty folder", "dangling link"])
-@pytest.mark.parametrize(
-    ("arguments", "target"), [(["descriptor", "a"], "a.json"), (["plugin", "a"], "capgate-a")]
-)
+@pytest.mark.parametrize(("arguments", "target"), [(["descriptor", "a"], "a.json"), (["plugin", "a"], "capgate-a")])
 def test_nor_is_anything_else_of_that_name(
     there: str, arguments: list[str], target: str, capgate: Run, folder: Path
 ) -> None:
@@ -213,7 +214,9 @@ def test_nor_is_anything_else_of_that_name(
 def test_a_folder_that_cannot_be_written_to_is_named(kind: str, capgate: Run, folder: Path) -> None:
     done = capgate("new", kind, "a", "--dir", "no/such")
     assert (done.code, done.out) == (2, "")
-    assert re.match(r"capgate: no/such\S*: target-unwritable: cannot be written: No such file or directory \(", done.err)
+    assert re.match(
+        r"capgate: no/such\S*: target-unwritable: cannot be written: No such file or directory \(", done.err
+    )
     assert files(folder) == []
 
 

@@ -18,11 +18,14 @@ START = """
 import sys, threading
 from capgate.plugins.api import Fact, Operator, Placement, Primitive, hookimpl
 """
-SOUND = START + """
+SOUND = (
+    START
+    + """
 @hookimpl
 def capgate_primitives(context):
     return [Primitive("ebb", needs=("read",))]
 """
+)
 
 
 class Place(NamedTuple):
@@ -59,7 +62,8 @@ AT_IMPORT = [
     ("raise KeyboardInterrupt", "plugin-raised", "its import raised KeyboardInterrupt"),
     ("threading.Event().wait()", "plugin-hung", "its import did not return within 0.5 seconds"),
     ("def recurse(): recurse()\nrecurse()", "plugin-raised", "its import raised RecursionError"),
-    ("del sys.stdout", "plugin-hook", "implements no hook"),
+    ("pass", "plugin-hook", "implements no hook"),
+    ("sys.stdout = None", "plugin-hook", "implements no hook"),
 ]
 IN_A_HOOK = [
     ("1 / 0", "plugin-raised", "raised ZeroDivisionError: division by zero"),
@@ -215,7 +219,7 @@ def test_a_plugin_that_changes_what_it_is_given_changes_nothing(body: str, place
 NOISY = (
     "print('noise')\nsys.stdout.write('more noise')\n"
     + FACTS.format(body="print('noise')")
-    + "\n@hookimpl\ndef capgate_decided(context, descriptor, verdict):\n    print('noise', file=sys.stdout, flush=True)\n"
+    + "\n@hookimpl\ndef capgate_decided(context, verdict):\n    print('noise', file=sys.stdout, flush=True)\n"
 )
 
 
@@ -230,7 +234,9 @@ def test_what_a_plugin_prints_does_not_get_into_a_report(place: Place, process: 
     assert json.loads(place.run(process, "plugins", "--format", "json").out)["plugins"]
 
 
-@pytest.mark.parametrize("body", ["1 / 0", "sys.exit(3)", "threading.Event().wait()", "verdict.clear()", "descriptor.clear()"])
+@pytest.mark.parametrize(
+    "body", ["1 / 0", "sys.exit(3)", "threading.Event().wait()", "verdict.clear()", "descriptor.clear()"]
+)
 def test_a_listener_that_fails_changes_no_verdict(body: str, place: Place, process: Run) -> None:
     listener = f"@hookimpl\ndef capgate_decided(context, descriptor, verdict):\n    {body}\n"
     lay_out(place.packages, "odd", START + listener)

@@ -201,7 +201,9 @@ def test_a_tampered_file_is_refused(
 ) -> None:
     (found,) = problems(check(environment, folder))
     assert found["id"] == "plugin-digest"
-    assert found["message"].startswith("plugin 'capgate-clipboard' (capgate-clipboard 1.0.0): its files have the digest")
+    assert found["message"].startswith(
+        "plugin 'capgate-clipboard' (capgate-clipboard 1.0.0): its files have the digest"
+    )
     assert digests["capgate-clipboard"] in found["message"]
     assert (found["file"], found["line"]) == ("capgate.yaml", 1)
 

@@ -34,9 +34,6 @@ def nested(levels: int) -> Any:
         (0.1, "0.1"),
         (1e-7, "1e-7"),
         (1e-6, "0.000001"),
-        (1e20, "100000000000000000000"),
-        (1e21, "1e+21"),
-        (123456789012345680000.0, "123456789012345680000"),
         (5e-324, "5e-324"),
         (2**53, "9007199254740992"),
         (-(2**53), "-9007199254740992"),
@@ -127,3 +124,20 @@ def test_canonical_text_loads_equal_and_is_stable(value: Any) -> None:
 @settings(deadline=None, derandomize=True)
 def test_the_order_of_keys_does_not_matter(value: dict[str, int]) -> None:
     assert digest(value) == digest(dict(reversed(value.items())))
+
+
+def test_a_value_that_holds_another_many_times_over_is_refused_in_time() -> None:
+    value: Any = "x"
+    for _ in range(100):
+        value = [value, value]
+    looped: dict[str, Any] = {}
+    looped["a"] = looped["b"] = looped
+    for odd in (value, looped):
+        with pytest.raises(DocumentError, match="not-canonical"):
+            canonical(odd)
+
+
+@pytest.mark.parametrize("number", [2.0**53 + 2, 1e20, 1e300, -1e300, 2**53 + 1])
+def test_a_number_that_could_not_be_read_back_is_not_written(number: float) -> None:
+    with pytest.raises(DocumentError, match="not-canonical"):
+        canonical([number])

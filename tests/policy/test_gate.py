@@ -26,7 +26,7 @@ FEED: dict[str, Any] = {
         {
             "name": "buoy_get",
             "primitive": "http-get",
-            "params": {"url": "https://buoys.test/v1/latest", "headers": {"X-Feed-Key": "$BUOY_KEY"}},
+            "params": {"url": "https://buoys.test/v1/latest", "headers": {"X-Feed-Key": "$BUOY_KEY", "Accept": "text/plain"}},
         }
     ],
 }
@@ -52,7 +52,9 @@ def rule(id: str, when: Any, *, stage: str = "bounds", **more: Any) -> dict[str,
 
 
 def test_an_admitted_descriptor_is_told_what_enforces_and_what_it_gets(gate: capgate.Gate) -> None:
-    verdict = gate.admit({**CLOCK, "capabilities": ["read", "network"], "bounds": {"hosts": ["a.test"], "maxRequests": 1}})
+    verdict = gate.admit(
+        {**CLOCK, "capabilities": ["read", "network"], "bounds": {"hosts": ["a.test"], "maxRequests": 1}}
+    )
     assert (verdict.decision, verdict.rule, verdict.why, verdict.refusals) == ("admitted", None, None, ())
     assert dict(verdict.enforced) == {"read": "host-primitive-scope", "network": "mediated-fetch"}
     assert [text.split(":")[0] for text in verdict.gets] == ["read", "network"]
@@ -73,7 +75,9 @@ def test_a_wasm_tool_is_disclosed_first(gate: capgate.Gate) -> None:
     assert [text.split(":")[0] for text in verdict.gets] == ["wasm", "read"]
 
 
-@pytest.mark.parametrize(("placement", "absent"), [("machine", ["exec", "eval", "import"]), ("browser", ["exec", "eval"])])
+@pytest.mark.parametrize(
+    ("placement", "absent"), [("machine", ["exec", "eval", "import"]), ("browser", ["exec", "eval"])]
+)
 def test_every_verdict_says_what_cannot_be_had(gate: capgate.Gate, placement: str, absent: list[str]) -> None:
     for descriptor in (CLOCK, {}):
         texts = gate.admit(descriptor, placement).cannot_have
@@ -116,7 +120,9 @@ def test_the_json_of_a_verdict_has_the_contracts_shape(gate: capgate.Gate) -> No
 
 
 def test_all_refusals_are_reported_and_the_first_is_the_refusal(gate: capgate.Gate) -> None:
-    verdict = gate.admit({"capabilities": ["exec", "bogus"], "runsIn": "process", "tools": [{"name": "a b", "primitive": "x"}]})
+    verdict = gate.admit(
+        {"capabilities": ["exec", "bogus"], "runsIn": "process", "tools": [{"name": "a b", "primitive": "x"}]}
+    )
     assert [(found.rule, found.path, found.element) for found in verdict.refusals] == [
         ("exec-absent", "$.capabilities[0]", "$.capabilities[0]"),
         ("unknown-capability", "$.capabilities[1]", "$.capabilities[1]"),
@@ -133,7 +139,11 @@ def test_names_in_use_are_taken_from_any_set_of_texts(gate: capgate.Gate) -> Non
     assert gate.decide(CLOCK, existing_tools=["other"]) is None
 
 
-@pytest.mark.parametrize("names", ["tide_now", b"tide_now", [1], [None]], ids=["text", "bytes", "numbers", "nulls"])
+@pytest.mark.parametrize(
+    "names",
+    ["tide_now", b"tide_now", [1], frozenset([5]), {"a", None}, None, 5],
+    ids=["text", "bytes", "numbers", "a frozen set of numbers", "nulls", "nothing", "a number"],
+)
 def test_names_that_are_no_texts_are_refused_before_anything_is_judged(gate: capgate.Gate, names: Any) -> None:
     with pytest.raises(CapgateError) as caught:
         gate.decide(CLOCK, existing_tools=names)
@@ -151,6 +161,8 @@ def test_an_unknown_placement_is_an_error_that_names_the_known_ones(gate: capgat
 
 def test_a_plan_discloses_what_was_asked_for_and_names_secrets(gate: capgate.Gate) -> None:
     plan = gate.plan(FEED).to_json()
+    tools = copy.deepcopy(FEED["tools"])
+    tools[0]["params"]["headers"]["Accept"] = "[redacted]"  # only headers that name a variable are ever sent
     assert {key: plan[key] for key in ("id", "name", "description", "runsIn", "declared", "bounds", "tools")} == {
         "id": "buoy-feed",
         "name": "Buoy feed",
@@ -158,7 +170,7 @@ def test_a_plan_discloses_what_was_asked_for_and_names_secrets(gate: capgate.Gat
         "runsIn": "remote",
         "declared": ["network"],
         "bounds": FEED["bounds"],
-        "tools": FEED["tools"],
+        "tools": tools,
     }
     assert plan["gate"]["decision"] == "admitted"
     assert plan["secrets"] == [
@@ -167,7 +179,11 @@ def test_a_plan_discloses_what_was_asked_for_and_names_secrets(gate: capgate.Gat
 
 
 def test_a_plans_digest_changes_with_everything_in_it(gate: capgate.Gate) -> None:
-    digests = {gate.plan(FEED).digest, gate.plan(FEED, "browser").digest, gate.plan(FEED, existing_tools={"buoy_get"}).digest}
+    digests = {
+        gate.plan(FEED).digest,
+        gate.plan(FEED, "browser").digest,
+        gate.plan(FEED, existing_tools={"buoy_get"}).digest,
+    }
     for change in ({"name": "x"}, {"bounds": {**FEED["bounds"], "maxRequests": 13}}, {"tools": FEED["tools"] * 2}):
         digests.add(gate.plan({**FEED, **change}).digest)
     assert len(digests) == 6
@@ -176,7 +192,12 @@ def test_a_plans_digest_changes_with_everything_in_it(gate: capgate.Gate) -> Non
 
 
 def test_a_plan_of_something_malformed_is_still_a_plan(gate: capgate.Gate) -> None:
-    for odd in (None, [], {"tools": [None], "bounds": 5, "capabilities": "read"}, {"tools": [{"params": {"headers": 5}}]}):
+    for odd in (
+        None,
+        [],
+        {"tools": [None], "bounds": 5, "capabilities": "read"},
+        {"tools": [{"params": {"headers": 5}}]},
+    ):
         plan = gate.plan(odd).to_json()
         assert plan["gate"]["rule"] == "malformed-descriptor"
 
@@ -211,7 +232,9 @@ def test_many_threads_ask_one_gate(gate: capgate.Gate) -> None:
 
 
 def test_an_overlay_adds_refusals_after_the_shipped_ones(tmp_path: Path, gate: capgate.Gate) -> None:
-    folder = overlay(tmp_path / "rules", house_name=rule("house-name", {"not": {"descriptor.name": {"type": "string"}}}))
+    folder = overlay(
+        tmp_path / "rules", house_name=rule("house-name", {"not": {"descriptor.name": {"type": "string"}}})
+    )
     strict = capgate.open_gate(rules=[folder])
     assert gate.decide(CLOCK) is None
     assert strict.decide(CLOCK) == "house-name"
@@ -311,7 +334,9 @@ def opcodes(ask: Any) -> int:
     ],
     ids=["contains", "equals on a loop variable", "contains on a tool's fact", "in"],
 )
-def test_a_thousand_rules_for_other_names_cost_next_to_nothing(tmp_path: Path, gate: capgate.Gate, condition: Any) -> None:
+def test_a_thousand_rules_for_other_names_cost_next_to_nothing(
+    tmp_path: Path, gate: capgate.Gate, condition: Any
+) -> None:
     files = {}
     for number in range(1000):
         stage, when = condition(number)
@@ -340,7 +365,10 @@ def test_indexed_rules_keep_their_order_and_are_each_asked_once(tmp_path: Path) 
 
 @pytest.mark.parametrize("host", ["evil.test", "EVIL.test", "evil.test.", "evil.test:8443", "ｅｖｉｌ.test"])
 def test_a_rule_against_a_host_is_not_evaded_by_its_spelling(tmp_path: Path, host: str) -> None:
-    stages = {"language": 1, "stages": [{"name": "places", "after": "hosts", "for_each": {"to": "subject.destinations"}}]}
+    stages = {
+        "language": 1,
+        "stages": [{"name": "places", "after": "hosts", "for_each": {"to": "subject.destinations"}}],
+    }
     evil = rule("evil", {"to.name": {"equals": "evil.test"}}, stage="places")
     gate = capgate.open_gate(rules=[overlay(tmp_path / "rules", ruleset=stages, evil=evil)])
     refusals = gate.admit({**FEED, "bounds": {"hosts": ["good.test", "no host", host], "maxRequests": 1}}).refusals

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
+from capgate.policy.hosts import normalise_host
 from reference.shape import faults
 from reference.values import ABSENT, follow, is_list_of_strings, member
 
@@ -53,6 +54,7 @@ class Facts:
                 "capabilities": self.capabilities,
                 "tools": self.tools,
                 "hosts": self._hosts(),
+                "destinations": [_destination(host) for host in self._hosts()],
                 "faults": faults(descriptor),
             },
             "placement": {
@@ -72,7 +74,7 @@ class Facts:
     def value(self, path: str, loops: Mapping[str, Element]) -> Any:
         """The value at `path`, or ABSENT."""
         first, *rest = path.split(".")
-        if first not in loops:
+        if first not in loops or path == "host.taken":
             return follow(self.tree, [first, *rest])
         element = loops[first]
         if rest and rest[0] in element.added:
@@ -97,17 +99,19 @@ class Facts:
                 return [Element(part, f"{holder}.wasm.{part['name']}") for part in value]
             return [Element(item, f"{holder}.primitive") for item in value]  # Needs come from the primitive.
         place = self.place(path, loops)
-        return [Element(item, place if place == "$" else f"{place}[{at}]") for at, item in enumerate(value)]
+        outside = place == "$" and path != "descriptor"
+        return [Element(item, place if outside else f"{place}[{at}]") for at, item in enumerate(value)]
 
     def place(self, path: str, loops: Mapping[str, Element]) -> str:
         """Where in the submitted document a path points; `$` for what was not submitted."""
         first, *rest = path.split(".")
-        if first in loops:
+        if first in loops and path != "host.taken":
             return ".".join([loops[first].place, *rest])
         if first == "descriptor":
             return ".".join(["$", *rest])
         submitted = {"subject.capabilities": "$.capabilities", "subject.tools": "$.tools"}
-        return {**submitted, "subject.hosts": "$.bounds.hosts"}.get(path, "$")
+        hosts = {"subject.hosts": "$.bounds.hosts", "subject.destinations": "$.bounds.hosts"}
+        return {**submitted, **hosts}.get(path, "$")
 
     def _hosts(self) -> list[Any]:
         hosts = follow(self.descriptor, ["bounds", "hosts"])
@@ -158,3 +162,10 @@ def same_name(other: Any, name: str) -> bool:
 
 def _list_or_empty(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
+
+
+def _destination(text: str) -> dict[str, Any]:
+    host = normalise_host(text)
+    if host is None:
+        return {}
+    return {"name": host.name, "port": host.port} if host.port else {"name": host.name}

@@ -25,6 +25,7 @@ LIST_PATHS = (
     "subject.capabilities",
     "subject.tools",
     "subject.hosts",
+    "subject.destinations",
     "subject.faults",
     "placement.mechanisms",
     "host.taken",
@@ -64,6 +65,7 @@ GLOBAL_PATHS: dict[str, Sequence[Any]] = {
     "subject.capabilities": (*CAPABILITIES, ["read"], ["read", "network"], 1, 2),
     "subject.tools": ([], 1, 2, {}),
     "subject.hosts": (*HOSTS, 1, 2),
+    "subject.destinations": ([], 1, 2, {}),
     "subject.faults": ([], 0, 1),
     "placement.name": ("machine", "browser"),
     "placement.mechanisms": (*CAPABILITIES, 4, 5),
@@ -113,6 +115,7 @@ ELEMENTS: dict[str, dict[str, Sequence[Any]]] = {
     # What a fault says is the words of either evaluator, so only its path is named.
     "subject.faults": {"": ({}, 3), ".path": ("$", "$.tools[0]", "$.capabilities")},
     "subject.hosts": {"": HOSTS},
+    "subject.destinations": {"": ({}, 1, 2), ".name": HOSTS, ".port": (443, 8443, "443")},
     "host.taken": {"": ("a", "b", "delegate_task")},
     "catalog.primitives": {"": PRIMITIVES},
     "catalog.abis": {"": ABIS},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,6 +67,8 @@ def command(folders: tuple[str, ...], fail_under: float, form: str, output: str 
     from capgate.policy.authoring.given import Gates
     from capgate.policy.authoring.suite import gather
 
+    if isnan(fail_under):
+        raise click.BadParameter("'nan' is not a share.", param_hint="'--fail-under'")
     with open_output(output, encoding=None if form == "text" else "utf-8") as out:
         try:
             gate = open_gate(rules=folders)

@@ -6,8 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-import capgate
 import pytest
+
+import capgate
 
 HOME = Path(__file__).parents[1]
 

@@ -6,9 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-import capgate
 import pytest
 from capgate_container.networks import accepts, holds
+
+import capgate
 
 HOME = Path(__file__).parents[1]
 
@@ -42,7 +43,9 @@ def test_no_container_has_a_mechanism_for_eval(gate: capgate.Gate, example: Any)
     assert [text.partition(" ")[0] for text in verdict.cannot_have] == ["eval", "import"]
 
 
-@pytest.mark.parametrize("host", ["10.0.0.5", "0x0a.0.0.5", "10.0.0.5:8080", "[::ffff:10.0.0.5]", "[::1]:80", "fd00::1"])
+@pytest.mark.parametrize(
+    "host", ["10.0.0.5", "0x0a.0.0.5", "10.0.0.5:8080", "[::ffff:10.0.0.5]", "[::1]:80", "fd00::1"]
+)
 def test_a_container_reaches_no_internal_address(gate: capgate.Gate, example: Any, host: str) -> None:
     example["bounds"]["hosts"] += [host]
     verdict = gate.admit(example, "container")

@@ -1,0 +1,111 @@
+"""Running ``capgate rules`` inside a test, on rules that the test writes."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import capgate
+from capgate.host.cli.main import main
+from capgate.policy.authoring.given import Gates
+
+#: A rule that wants few requests; its parts can be replaced.
+RULE = """\
+id: few-requests
+title: No more than 15 requests
+applies_to: descriptor
+remedy: Set bounds.maxRequests to 15 or less.
+triggers:
+  - stage: bounds
+    at: descriptor.bounds.maxRequests
+    when:
+      all:
+        - subject.capabilities: {contains: network}
+        - not: {descriptor.bounds.maxRequests: {max: 15}}
+    reason: up to {descriptor.bounds.maxRequests} requests, and 15 are allowed
+"""
+EXAMPLES = """\
+examples:
+  refused:
+    - {descriptor: {capabilities: [network], bounds: {hosts: [a.test], maxRequests: 16}, tools: [{name: a, primitive: now}]}}
+    - {descriptor: {capabilities: [network], bounds: {hosts: [a.test], maxRequests: "5"}, tools: [{name: a, primitive: now}]}}
+  admitted:
+    - {descriptor: {capabilities: [network], bounds: {hosts: [a.test], maxRequests: 15}, tools: [{name: a, primitive: now}]}}
+    - {descriptor: {tools: [{name: a, primitive: now}]}}
+"""
+
+
+@dataclass
+class Done:
+    """A run that ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder of the test: empty, and of no influence from outside."""
+    for name in ("CAPGATE_CONFIG", "CAPGATE_DEBUG", "COLUMNS", "FORCE_COLOR", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.chdir(home)
+    return home
+
+
+@pytest.fixture
+def rules(capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Done]:
+    """Runs ``capgate rules …`` in this process."""
+
+    def run(*arguments: str | Path, stdin: bytes = b"") -> Done:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        code = main(["rules", *(str(argument) for argument in arguments)])
+        captured = capsysbinary.readouterr()
+        return Done(code, captured.out.decode(), captured.err.decode())
+
+    return run
+
+
+@pytest.fixture
+def write(folder: Path) -> Callable[..., Path]:
+    """Writes a file under the current folder: text, or a value as JSON."""
+
+    def write(name: str, content: Any) -> Path:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+        return path
+
+    return write
+
+
+@pytest.fixture
+def overlay(write: Callable[..., Path]) -> Callable[..., Path]:
+    """Writes the rule of this page, with its examples or others, into the folder ``mine``."""
+
+    def overlay(examples: str = EXAMPLES, rule: str = RULE, cases: str | None = None) -> Path:
+        write("mine/few-requests.yaml", rule + examples)
+        if cases is not None:
+            write("mine/tests/cases.yaml", cases)
+        return Path("mine")
+
+    return overlay
+
+
+@pytest.fixture(scope="session")
+def gates() -> Gates:
+    """The shipped rules, on any placement."""
+    return Gates(capgate.open_gate())
