@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test
+.PHONY: run test fuzz
 
 run: .venv/.project
 	@status=0; $(BIN)/capgate check catalogue || status=$$?; \
@@ -9,6 +9,14 @@ run: .venv/.project
 
 test: .venv/.tox
 	$(BIN)/tox run
+
+# Both evaluators of the rule language on generated rules; MINUTES says how long, SEED where to begin.
+fuzz: .venv/.test
+	$(BIN)/python tests/reference/fuzz.py --minutes $(or $(MINUTES),10) --seed $(or $(SEED),1)
+
+.venv/.test: setup.cfg pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	@touch $@
 
 .venv/.project: setup.cfg pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable .

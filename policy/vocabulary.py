@@ -107,7 +107,7 @@ class Vocabulary:
         assert tool is not None
         text = Term("submitted", type="string")
         layout = Term("submitted", members={"name": text, "value": _SUBMITTED}, fact="layout")
-        destination = Term("submitted", members={"name": text, "port": _SUBMITTED})
+        destination = Term("submitted", members={"name": _SUBMITTED, "port": _SUBMITTED})
         fault = Term("submitted", members={"path": text, "expected": text, "found": text}, fact="fault")
         derived = {
             "known": Term("derived", "tool.known", "boolean", place=("primitive",)),

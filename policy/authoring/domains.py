@@ -7,7 +7,7 @@ value that the schema does not allow, and no test could give it one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final
 
@@ -109,7 +109,8 @@ class Domains:
             return Domain(_no_value, False, (reserved, [*reserved, "a"]))
         items = {"subject.hosts": _TEXT, "subject.faults": _FAULT, "subject.destinations": _DESTINATION}
         item: Schema = items.get(fact, _item(_at(DESCRIPTOR, [fact.removeprefix("subject.")])) if shaped else _ANYTHING)
-        return Domain(_shape({"type": "list", "schema": item} if _restricts(item) else {"type": "list"}), False)
+        known = ([{"name": "a.test"}],) if fact == "subject.destinations" else ()
+        return Domain(_shape({"type": "list", "schema": item} if _restricts(item) else {"type": "list"}), False, known)
 
     def _of_tool(self, fact: str) -> Domain:
         primitives = self._catalog.primitives.values()
@@ -137,9 +138,10 @@ class Domains:
                 return Domain(_anything, True)
             return Domain(_no_value, False, tuple({"name": name} for name in named))
         if fact == "fault":
-            return Domain(_no_value if shaped else _shape(_at(_FAULT, reference.steps)), False)
+            return Domain(_no_value, False) if shaped else _of_fault(reference.steps)
         if over.term.fact == "subject.destinations":
-            return _submitted(_DESTINATION, reference.steps, shaped=True)
+            known = () if reference.steps else ({"name": "a.test"},)
+            return replace(_submitted(_DESTINATION, reference.steps, shaped=True), known=known)
         if over.term.origin != "submitted" and fact != "tool" and over.text != "subject.capabilities":
             lists = list(self._domain(over, loops, shaped=shaped).known)
             found = {str(item): item for items in lists for item in items}
@@ -152,6 +154,15 @@ class Domains:
         else:
             item = _item(_at(DESCRIPTOR, over.steps))
         return _submitted(item, reference.steps, shaped=shaped)
+
+
+def _of_fault(steps: Sequence[str]) -> Domain:
+    """A fault has all its keys."""
+    if steps:
+        return Domain(_shape(_at(_FAULT, steps)), False)
+    whole = _shape(_FAULT)
+    fault = {"path": "$.id", "expected": "string", "found": "number"}
+    return Domain(lambda value: whole(value) and fault.keys() == value.keys(), False, (fault,))
 
 
 def _below(reference: Reference, loops: Mapping[str, Loop]) -> Schema:

@@ -26,6 +26,8 @@ _ANY: Final[tuple[Any, ...]] = (
 )  # fmt: skip
 #: No text, list or object in a document can be longer.
 _LONGEST: Final = {"text": 1 << 20, "list": 1 << 19, "object": 1 << 17}
+#: A number beyond any length.
+_FAR: Final = 1 << 30
 _TRUTHS: Final = {True: Truth.TRUE, False: Truth.FALSE, None: Truth.UNKNOWN}
 
 
@@ -33,7 +35,7 @@ def answers_of(test: Test, trigger: Trigger, domains: Domains) -> frozenset[Trut
     """What a test of one operator can answer where `trigger` asks it."""
     (check,) = test.checks
     domain = domains.of(test.reference, trigger)
-    operands = _operands(check, trigger, domains)
+    operands = _operands(check, trigger, domains, domain.known)
     return frozenset(truth for operand in operands for truth in _answers(check, operand, domain, trigger, domains))
 
 
@@ -110,10 +112,13 @@ def _said(check: Check, operand: Any, value: Any, known: bool, trigger: Trigger,
     return [judged(check, operand, value)]
 
 
-def _operands(check: Check, trigger: Trigger, domains: Domains) -> Sequence[Any]:
-    if isinstance(check.operand, Fact):
-        return list(domains.of(check.operand.reference, trigger).values(_ANY))
-    return [check.operand]
+def _operands(check: Check, trigger: Trigger, domains: Domains, known: Sequence[Any] = ()) -> Sequence[Any]:
+    """The operands to ask with: of a fact what it can be, the `known` values that it is compared with among it."""
+    if not isinstance(check.operand, Fact):
+        return [check.operand]
+    items = [item for value in known if type(value) is list for item in value]
+    compared = [*known, *items, *([value] for value in known)]
+    return list(domains.of(check.operand.reference, trigger).values((*_ANY, _FAR, -_FAR, *compared)))
 
 
 def _of_length(length: int) -> Iterator[Any]:

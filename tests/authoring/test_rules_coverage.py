@@ -145,6 +145,9 @@ def covered(
         ("shape", {"descriptor.id": {"matches": "[a-z]+"}}, {T, F, U}),
         ("shape", {"descriptor": {"type": "object"}}, {T, F}),
         ("shape", {"fault": {"exists": True}}, {T}),
+        ("shape", {"fault": {"empty": False}}, {T}),
+        ("shape", {"fault": {"maxlength": 2}}, {F}),
+        ("launch", {"subject.faults": {"contains": {}}}, {F}),
         ("shape", {"fault.expected": {"equals": "string"}}, {T, F}),
         # What the gate works out.
         ("bounds", {"subject.capabilities": {"contains": "read"}}, {T, F}),

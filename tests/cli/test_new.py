@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 import capgate as package
-from capgate.host.scaffolds import writing
 from plugin_samples.environment import Environment
 
 Run = Callable[..., Any]
@@ -263,7 +262,7 @@ def test_when_a_file_cannot_be_written_nothing_is_left(
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(writing.os, "fdopen", failing(number, error))
+    monkeypatch.setattr(os, "fdopen", failing(number, error))
     done = capgate("new", *arguments)
     assert (done.code, done.out) == (code, "")
     assert ("target-unwritable: cannot be written: No space left on device (" in done.err) is (code == 2)
@@ -276,7 +275,7 @@ def test_nothing_is_left_when_the_folder_cannot_be_moved_to_its_place(
     def rename(source: str, target: str) -> None:
         raise OSError(errno.ENOTEMPTY, "Directory not empty")
 
-    monkeypatch.setattr(writing.os, "rename", rename)
+    monkeypatch.setattr(os, "rename", rename)
     done = capgate("new", "plugin", "tides")
     assert done.code == 2
     assert "capgate: capgate-tides: target-unwritable: cannot be written: Directory not empty (" in done.err

@@ -60,6 +60,19 @@ def blocks(page: Path) -> list[Block]:
     return made
 
 
+def commands(block: Block) -> Iterator[tuple[str, str]]:
+    """Each command of a console block, and the output shown below it."""
+    for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+        line, _, output = part.partition("\n")
+        yield line, output
+
+
+def shows(shown: str, real: str) -> bool:
+    """Whether `shown` is `real` but for what stands as ``…``: any lines where it is alone, else part of one line."""
+    lines = [r"(?:.*\n)*" if line == "…" else re.escape(line).replace("…", ".*") + r"\n" for line in shown.splitlines()]
+    return re.fullmatch("".join(lines), real) is not None
+
+
 def prose(page: Path) -> str:
     """A page without its fenced blocks."""
     return _FENCE.sub("", page.read_text(encoding="utf-8"))
