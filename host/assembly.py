@@ -32,7 +32,8 @@ def open_gate(rules: Sequence[str | os.PathLike[str]] = (), plugins: Sequence[ob
     """Loads everything that decides and gives a gate that is ready to judge.
 
     Args:
-        rules: folders of overlay rules, in order; they can only add refusals.
+        rules: folders of overlay rules, in order; they can only add refusals. A folder that a plugin ships
+            is not loaded a second time.
         plugins: objects with hook implementations, besides the built-in ones and those that ``capgate.yaml``,
             or the file that the environment variable ``CAPGATE_CONFIG`` names, allows.
 
@@ -45,24 +46,47 @@ def open_gate(rules: Sequence[str | os.PathLike[str]] = (), plugins: Sequence[ob
 def assemble(rules: Sequence[str | os.PathLike[str]] = (), plugins: Sequence[object] = ()) -> Assembled:
     """As `open_gate`, with the plugins."""
     loaded = load(plugins)
-    overlays = [RuleFolder(folder, name) for name, folder in loaded.rule_folders]
-    overlays += [RuleFolder(Path(folder), os.fspath(folder)) for folder in rules]
+    overlays = _overlays(loaded, [Path(folder) for folder in rules])
     try:
         ruleset = load_ruleset(loaded.catalog, RuleFolder(_shipped_rules(), "capgate"), overlays)
     except PolicyInvalid as error:
-        raise PolicyInvalid([*_plugins_to_blame(loaded, error), *error.problems]) from None
+        raise PolicyInvalid([*_plugins_to_blame(loaded, overlays, error), *error.problems]) from None
     return Assembled(Gate(loaded.catalog, ruleset, decided=loaded.decided), loaded)
 
 
-def _plugins_to_blame(loaded: LoadedPlugins, error: PolicyInvalid) -> Iterator[PluginError]:
+def _overlays(loaded: LoadedPlugins, given: Sequence[Path]) -> list[RuleFolder]:
+    """The folders of plugins, then those that were given.
+
+    One that is both, as when an author tests the rules of a plugin, is there once: as the plugin's, by
+    the path that was given.
+    """
+    if not loaded.rule_folders:
+        return [RuleFolder(folder, os.fspath(folder)) for folder in given]
+    paths = {_real(folder): folder for folder in given}
+    shipped = {_real(folder) for _, folder in loaded.rule_folders}
+    overlays = [RuleFolder(paths.get(_real(folder), folder), name) for name, folder in loaded.rule_folders]
+    return overlays + [RuleFolder(folder, os.fspath(folder)) for folder in given if _real(folder) not in shipped]
+
+
+def _real(folder: Path) -> str:
+    try:
+        return os.path.realpath(folder)
+    except ValueError:  # A NUL in it; whoever reads the folder says so.
+        return os.fspath(folder)
+
+
+def _plugins_to_blame(
+    loaded: LoadedPlugins, overlays: Sequence[RuleFolder], error: PolicyInvalid
+) -> Iterator[PluginError]:
     """A problem for each plugin in whose rules there is one: a path alone does not say who shipped it."""
     origins = {listing.origin.name: listing.origin for listing in loaded.listing}
     files = [Path(problem.span.file) for problem in error.problems if problem.span]
-    for name, folder in loaded.rule_folders:
-        if any(file.is_relative_to(folder) for file in files):
-            what = f"its rules in {folder} do not load"
+    for folder in overlays[: len(loaded.rule_folders)]:
+        if any(file.is_relative_to(folder.path) for file in files):
+            what = f"its rules in {folder.path} do not load"
             hint = "Mend the rules of the plugin, or take it out of capgate.yaml."
-            yield PluginError("plugin-rule-folder", what, origin=origins[name], hook="capgate_rules", hint=hint)
+            origin = origins[folder.provider]
+            yield PluginError("plugin-rule-folder", what, origin=origin, hook="capgate_rules", hint=hint)
 
 
 def _shipped_rules() -> Path:

@@ -188,7 +188,7 @@ class _Admit(Walk):
     def after(self, stage: Stage) -> list[ast.stmt]:
         if stage.name != _SHAPE_STAGE:
             return []
-        return statements("if any(found.severity == 'refuse' for found in out): return")
+        return statements("if out and any(found.severity == 'refuse' for found in out): return")
 
     def _text(self, template: Template, frames: Sequence[Frame]) -> ast.expr:
         """A template's text; a loop variable that never got an element has no value."""

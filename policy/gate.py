@@ -51,6 +51,9 @@ class Gate:
         self._shape = descriptor_shape()
         self._programs: dict[str, Program] = {}
         self._plugin_facts = catalog.facts
+        self._disclosing = {
+            name: f"{name}: {terms.discloses}" for name, terms in catalog.primitives.items() if terms.discloses
+        }
         # The names given last, checked: hosts give the same set again and again.
         self._names: Collection[str] = frozenset()
 
@@ -143,9 +146,9 @@ class Gate:
                     "refused", refusal.rule, refusal.reason, tuple(refusals), (), (), terms, self.fingerprint
                 )
         # Admitted, so its shape is right: every capability is a known text and every primitive is known.
-        primitives = self.catalog.primitives
-        used = dict.fromkeys(tool["primitive"] for tool in descriptor["tools"])
-        discloses = tuple(f"{name}: {text}" for name in used if (text := primitives[name].discloses))
+        disclosing = self._disclosing
+        used = [tool["primitive"] for tool in descriptor["tools"] if tool["primitive"] in disclosing]
+        discloses = tuple(disclosing[name] for name in dict.fromkeys(used)) if used else ()
         declared = tuple(descriptor.get("capabilities") or ())
         return Verdict("admitted", None, None, tuple(refusals), declared, discloses, terms, self.fingerprint)
 

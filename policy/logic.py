@@ -61,6 +61,7 @@ class Logic:
     def __init__(self, values: Values):
         self._values = values
         self._count = 0
+        self._memberships: dict[ast.expr, _Membership] = {}
 
     def can_hold(self, condition: Condition, frames: Sequence[Frame]) -> ast.expr:
         """The question whether `condition` is true or unknown."""
@@ -76,7 +77,7 @@ class Logic:
                 return self._ask(condition.part, not hold, frames)
             case AllOf() | AnyOf():
                 parts = [self._ask(part, hold, frames) for part in condition.parts]
-                return _join(parts, every=isinstance(condition, AllOf) is hold)
+                return self._join(parts, every=isinstance(condition, AllOf) is hold)
             case Test():
                 return self._test(condition, hold, frames)
 
@@ -87,7 +88,10 @@ class Logic:
         value = self._values.read(test.reference, frames)
         local = value.id if isinstance(value, ast.Name) else self._fresh()
         asked = self._checks(test.checks, local, test.reference.term.type, hold, frames)
-        return asked if isinstance(value, ast.Name) else _bound(asked, local, value)
+        if isinstance(value, ast.Name):
+            return asked
+        self._memberships.pop(asked, None)  # once bound, the local is nobody else's to read
+        return _bound(asked, local, value)
 
     def _folded(self, test: Test) -> Any:
         """Both answers where they are the same for every subject; None where they are not."""
@@ -117,7 +121,7 @@ class Logic:
             asked.append(self._check(check, local, known, hold, frames))
             if check.operator == "type":
                 known = "string" if check.operand == "host" else check.operand
-        return _join(asked, every=hold)
+        return self._join(asked, every=hold)
 
     def _check(self, check: Check, local: str, known: str | None, hold: bool, frames: Sequence[Frame]) -> ast.expr:
         operand: Any = check.operand
@@ -131,6 +135,9 @@ class Logic:
             keep = self._values.keep
             judge = keep(lambda value, operand, added=check.added: _added(value, operand, added))
             return expression(_pick(_JUDGED, hold), V=local, N=keep(operand), JUDGE=judge)
+        texts = _texts(check.operator, operand)
+        if texts is not None:
+            return self._member(_Membership(local, (check.operator != "not_in") is hold, texts))
         pair = None if isinstance(operand, Fact) else _plain(check.operator, operand, known)
         if pair is not None:
             return expression(_pick(pair, hold), V=local, N=self._literal(check.operator, operand))
@@ -139,24 +146,58 @@ class Logic:
         return expression(_pick(_JUDGED, hold), V=local, N=fact, JUDGE=judge)
 
     def _literal(self, operator: str, operand: Any) -> ast.expr:
-        if operator == "matches":
-            return self._values.keep(operand.matches)
-        if type(operand) is list:
-            if len(operand) <= _SHORT:
-                return constant(tuple(operand))
-            return self._values.keep(frozenset(operand))
-        return constant(operand)
+        return self._values.keep(operand.matches) if operator == "matches" else constant(operand)
+
+    def _member(self, membership: _Membership) -> ast.expr:
+        """The test whether a value is, or is not, one of some texts; what is no text is none of them."""
+        local, among, texts = membership
+        if len(texts) == 1:
+            made = expression("V == N" if among else "V != N", V=local, N=constant(next(iter(texts))))
+        elif len(texts) <= _SHORT:
+            made = expression("V in N" if among else "V not in N", V=local, N=constant(tuple(sorted(texts))))
+        else:
+            template = "type(V) is str and V in N" if among else "type(V) is not str or V not in N"
+            made = expression(template, V=local, N=self._values.keep(texts))
+        self._memberships[made] = membership
+        return made
+
+    def _join(self, parts: Sequence[ast.expr], *, every: bool) -> ast.expr:
+        """The parts joined by ``and`` or ``or``; tests of one value against texts become one test."""
+        merged: dict[str, _Membership] = {}
+        kept: list[ast.expr | str] = []
+        for part in parts:
+            membership = self._memberships.get(part)
+            if membership is None:
+                kept.append(part)
+                continue
+            local = membership.local
+            if local not in merged:
+                kept.append(local)
+                merged[local] = membership
+            else:
+                merged[local] = _both(merged[local], membership) if every else _either(merged[local], membership)
+        return _joined([self._settled(merged[part]) if isinstance(part, str) else part for part in kept], every=every)
+
+    def _settled(self, membership: _Membership) -> ast.expr:
+        return self._member(membership) if membership.texts else constant(not membership.among)
 
     def _each(self, each: Each, local: str, known: str | None, hold: bool, frames: Sequence[Frame]) -> ast.expr:
+        types = _plain_types(each.checks)
+        if types is not None:
+            template = "TYPES.issuperset(map(type, V))" if hold else "not TYPES.issuperset(map(type, V))"
+            asked = expression(template, TYPES=self._values.keep(types), V=local)
+            return self._each_of(asked, local, known, hold)
         element = self._fresh()
         inner = self._checks(each.checks, element, None, hold, frames)
-        if hold:
-            asked = expression("all(TEST for E in V)", TEST=inner, E=element, V=local)
-            guard = "V is not ABSENT and (type(V) is not list or ASKED)"
-        else:
-            asked = expression("any(TEST for E in V)", TEST=inner, E=element, V=local)
-            guard = "type(V) is not list or ASKED"
-        return asked if known == "list" else expression(guard, V=local, ASKED=asked)
+        template = "all(TEST for E in V)" if hold else "any(TEST for E in V)"
+        return self._each_of(expression(template, TEST=inner, E=element, V=local), local, known, hold)
+
+    def _each_of(self, asked: ast.expr, local: str, known: str | None, hold: bool) -> ast.expr:
+        """A question about the elements of a value, asked only if it is a list."""
+        if known == "list":
+            return asked
+        template = "V is not ABSENT and (type(V) is not list or ASKED)" if hold else "type(V) is not list or ASKED"
+        return expression(template, V=local, ASKED=asked)
 
     def _fresh(self) -> str:
         self._count += 1
@@ -178,16 +219,63 @@ _TAKEN: Final = {
         "type(V) is str and (V in RESERVED or V in taken)",
     ),
 }
-_STRING_LISTS: Final = {
-    "in": (
-        _Pair("V in N", "V not in N"),
-        _Pair("type(V) is str and V in N", "type(V) is not str or V not in N"),
-    ),
-    "not_in": (
-        _Pair("V not in N", "V in N"),
-        _Pair("type(V) is not str or V not in N", "type(V) is str and V in N"),
-    ),
+#: The types that ``type`` tests by the Python type alone.
+_EXACT: Final = {
+    "string": (str,),
+    "boolean": (bool,),
+    "null": (type(None),),
+    "list": (list,),
+    "object": (dict,),
+    "number": (int, float),
 }
+
+
+class _Membership(NamedTuple):
+    """The question whether the value in `local` is one of `texts`, or none of them unless `among`."""
+
+    local: str
+    among: bool
+    texts: frozenset[str]
+
+
+def _texts(operator: str, operand: Any) -> frozenset[str] | None:
+    """The texts that an operator compares a value with, if that is all it does."""
+    if operator == "equals" and type(operand) is str:
+        return frozenset([operand])
+    if (
+        operator in ("in", "not_in")
+        and operand
+        and type(operand) is list
+        and all(type(item) is str for item in operand)
+    ):
+        return frozenset(operand)
+    return None
+
+
+def _both(one: _Membership, other: _Membership) -> _Membership:
+    """What holds when both hold; empty `texts` mean never, or always if not `among`."""
+    if one.among and other.among:
+        return one._replace(texts=one.texts & other.texts)
+    if one.among or other.among:
+        inside, outside = (one, other) if one.among else (other, one)
+        return inside._replace(texts=inside.texts - outside.texts)
+    return one._replace(texts=one.texts | other.texts)
+
+
+def _either(one: _Membership, other: _Membership) -> _Membership:
+    """What holds when one of them holds: neither of their opposites does."""
+    return _opposite(_both(_opposite(one), _opposite(other)))
+
+
+def _opposite(one: _Membership) -> _Membership:
+    return one._replace(among=not one.among)
+
+
+def _plain_types(checks: Sequence[Check]) -> frozenset[type] | None:
+    """The Python types that ``each`` asks for, if that is all it asks."""
+    if len(checks) == 1 and checks[0].operator == "type" and checks[0].operand in _EXACT:
+        return frozenset(_EXACT[checks[0].operand])
+    return None
 
 
 def _plain(operator: str, operand: Any, known: str | None) -> _Pair | None:
@@ -204,8 +292,6 @@ def _plain(operator: str, operand: Any, known: str | None) -> _Pair | None:
         return _Pair("(N(V) if type(V) is str else V is not ABSENT)", "type(V) is not str or not N(V)")
     if operator == "equals":
         return _equal_to(operand)
-    if operator in _STRING_LISTS and operand and type(operand) is list and all(type(item) is str for item in operand):
-        return _STRING_LISTS[operator][len(operand) > _SHORT]
     if operator in ("contains", "lacks") and known == "list" and type(operand) is str:
         pair = _Pair("N in V", "N not in V")
         return pair if operator == "contains" else _Pair(*reversed(pair))
@@ -217,8 +303,6 @@ def _plain(operator: str, operand: Any, known: str | None) -> _Pair | None:
 def _equal_to(operand: Any) -> _Pair | None:
     if operand is None or type(operand) is bool:
         return _Pair("V is N", "V is not N")
-    if type(operand) is str:
-        return _Pair("V == N", "V != N")
     if type(operand) in (int, float):
         return _Pair("V == N and type(V) is not bool", "V != N or type(V) is bool")
     return None
@@ -236,7 +320,7 @@ def _pick(pair: _Pair, hold: bool) -> str:
     return pair.can_hold if hold else pair.can_fail
 
 
-def _join(parts: Sequence[ast.expr], *, every: bool) -> ast.expr:
+def _joined(parts: Sequence[ast.expr], *, every: bool) -> ast.expr:
     """The parts joined by ``and`` or ``or``, less what decides nothing."""
     kept = []
     for part in parts:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path as FilePath
-from typing import Any
+from typing import Any, TypeAlias
 
 from capgate.policy import schema
 from capgate.policy.catalog import Catalog
@@ -30,6 +30,8 @@ __all__ = ["LANGUAGE", "RuleFolder", "RuleSet", "Stage", "load_ruleset"]
 
 #: The version of the rule language.
 LANGUAGE = 1
+#: (folder, where mistakes go) to the files of the folder by name, or None where it cannot be read.
+Files: TypeAlias = "Callable[[FilePath, Problems], dict[str, bytes] | None]"
 #: Ids that the gate itself refuses with; no rule may have one.
 RESERVED_IDS = ("policy-invalid", "fact-unavailable")
 
@@ -80,8 +82,9 @@ class RuleSet:
 class _Loader:
     """Gathers stages and rule files folder by folder."""
 
-    def __init__(self, catalog: Catalog):
+    def __init__(self, catalog: Catalog, files: Files):
         self.catalog = catalog
+        self.read = files
         self.vocabulary = Vocabulary(catalog)
         self.problems = Problems()
         self.loops: dict[str, Loop | None] = {}
@@ -95,7 +98,7 @@ class _Loader:
         self.stages_lost = False
 
     def folder(self, folder: RuleFolder, *, base: bool) -> None:
-        files = rule_files(folder.path, self.problems)
+        files = self.read(folder.path, self.problems)
         if files is None:
             return
         ruleset = files.pop(RULESET, None)
@@ -223,13 +226,21 @@ class _Loader:
                 self.problems.add(RuleError("rule-unlisted", message, span=span))
 
 
-def load_ruleset(catalog: Catalog, base: RuleFolder, overlays: Sequence[RuleFolder] = ()) -> RuleSet:
+def load_ruleset(
+    catalog: Catalog, base: RuleFolder, overlays: Sequence[RuleFolder] = (), *, files: Files = rule_files
+) -> RuleSet:
     """Loads the shipped rules and the overlays on top of them, in order.
+
+    Args:
+        catalog: what exists.
+        base: the folder of the shipped rules.
+        overlays: the folders on top of it.
+        files: gives the files of a folder by name; by default reads them.
 
     Raises:
         PolicyInvalid: with every mistake in every file.
     """
-    loader = _Loader(catalog)
+    loader = _Loader(catalog, files)
     loader.folder(base, base=True)
     for overlay in overlays:
         loader.folder(overlay, base=False)

@@ -22,6 +22,7 @@ from capgate.policy.vocabulary import Reference, constant_value
 
 __all__ = ["RUNTIME", "Frame", "Values", "layout_reader", "place", "subject_locals", "with_needs"]
 
+_TEXTS: Final[frozenset[type]] = frozenset([str])
 _EMPTY_LIST: Final[list[Any]] = []  # shared by all code, written by none
 
 _SUBJECT: Final = {
@@ -197,9 +198,10 @@ class Values:
             made += statements("M = R.get(KEY, ABSENT)", M=frame.members[member], R=record, KEY=constant(member))
         wanted = {fact for fact in facts if fact.startswith("tool.")}
         if wanted:
-            made += statements(
-                "P = R.get('primitive')\nif type(P) is not str: P = None", P=frame.local("primitive"), R=record
-            )
+            primitive = self._steps(name(record), ["primitive"])
+            if "primitive" in frame.members:
+                primitive = name(frame.members["primitive"])
+            made += statements("P = V\nif type(P) is not str: P = None", P=frame.local("primitive"), V=primitive)
         for fact, (local, _, template) in _TOOL.items():
             if fact in wanted:
                 made += statements(
@@ -296,7 +298,7 @@ def _frame_of(reference: Reference, frames: Iterable[Frame]) -> Frame | None:
 def _hosts(document: dict[str, Any]) -> list[Any]:
     bounds = document.get("bounds")
     hosts = bounds.get("hosts") if type(bounds) is dict else None
-    return hosts if type(hosts) is list and all(type(host) is str for host in hosts) else _EMPTY_LIST
+    return hosts if type(hosts) is list and _TEXTS.issuperset(map(type, hosts)) else _EMPTY_LIST
 
 
 def _destinations(hosts: list[str]) -> list[dict[str, Any]]:

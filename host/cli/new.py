@@ -69,7 +69,11 @@ def rule(id: str, folder: str) -> None:
     else:
         written = [file, "README.md"]
         new_folder(home, {file: text, "README.md": read_me})
-    _tell([os.path.join(home, name) for name in written], f"capgate check --rules {quote(home)} PATH")
+    _tell(
+        [os.path.join(home, name) for name in written],
+        f"capgate rules test {quote(home)}",
+        f"capgate check --rules {quote(home)} PATH",
+    )
 
 
 @command.command(name="descriptor", epilog=_EPILOG)
@@ -113,12 +117,14 @@ def plugin(name: str, folder: str) -> None:
     """
     distribution, files = plugin_files(name)
     home = os.path.normpath(os.path.join(folder, distribution))
+    rule = next(inside for inside in files if inside.endswith("-offline.yaml"))
     new_folder(home, files)
     _tell(
         [os.path.join(home, inside) for inside in files],
         f"cd {quote(home)}",
         "pip install --editable '.[test]'",
         "pytest",
+        f"capgate rules test {quote(os.path.dirname(rule))}",
         "capgate check examples",
     )
 

@@ -74,7 +74,8 @@ def _overlay(catalog: Catalog, rules: RuleSet) -> dict[str, Any]:
 
 
 def _shipped(catalog: Catalog, rules: RuleSet) -> dict[str, Any]:
-    return _translated(schema.RULESET, {("stages", "*", "for_each"): FOR_EACH})
+    extra = {("stages", "*", "for_each"): FOR_EACH, ("stages", "*", "rules"): {"uniqueItems": True}}
+    return _translated(schema.RULESET, extra)
 
 
 def _cases(catalog: Catalog, rules: RuleSet) -> dict[str, Any]:

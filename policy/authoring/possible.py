@@ -22,7 +22,8 @@ __all__ = ["answers_of", "edges", "judged", "tried_values"]
 
 #: Of each type something, with what is empty, odd, a host, and no host.
 _ANY: Final[tuple[Any, ...]] = (
-    None, True, False, 0, 1, -1, 0.5, "", "a", "a.test", "*", [], ["a"], [None], [0], [{}], {}, {"a": 1}
+    None, True, False, 0, 1, -1, 0.5, "", "a", "a.test", "*", [], ["a"], [None], [0], [{}], [{"name": "b"}],
+    {}, {"a": 1}, {"a": "b"}, {"name": "b"},
 )  # fmt: skip
 #: No text, list or object in a document can be longer.
 _LONGEST: Final = {"text": 1 << 20, "list": 1 << 19, "object": 1 << 17}

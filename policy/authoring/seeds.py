@@ -13,7 +13,7 @@ from capgate.policy.authoring.settle import Subject, place_of, settings_of, sett
 from capgate.policy.authoring.truth import Truth
 from capgate.policy.catalog import RESERVED_TOOL_NAMES, Catalog
 from capgate.policy.compiler import Asked
-from capgate.policy.conditions import AllOf, AnyOf, Check, Condition, Fact, Not, Test
+from capgate.policy.conditions import AllOf, AnyOf, Check, Condition, Each, Fact, Not, Test
 from capgate.policy.operators import ABSENT
 from capgate.policy.paths import Path, parse_path
 from capgate.policy.patterns import Pattern
@@ -24,6 +24,8 @@ __all__ = ["Found", "asked_of", "first", "loops_of", "operand_of", "texts_of"]
 
 #: So many ways to meet a condition are tried.
 _MOST: Final = 64
+#: So many values are tried for a path, and lists of so many elements.
+_FEW: Final = 12
 _DIGEST: Final = "0" * 64
 
 
@@ -57,7 +59,7 @@ def loops_of(trigger: Trigger, gates: Gates) -> list[Loop]:
     return [loop for loop in (outer, trigger.loop) if loop]
 
 
-def operand_of(check: Check, subject: Subject, catalog: Catalog) -> Any:
+def operand_of(check: Check, subject: Subject, gates: Gates) -> Any:
     """The operand, for a fact its value; `ABSENT` where it has none, or where that depends on the descriptor."""
     if not isinstance(check.operand, Fact):
         return check.operand
@@ -66,6 +68,7 @@ def operand_of(check: Check, subject: Subject, catalog: Catalog) -> Any:
         return sorted(RESERVED_TOOL_NAMES.union(subject.given.taken))
     if fact.origin != "constant":
         return ABSENT
+    catalog = gates.on(subject.given).catalog
     try:
         return constant_value(fact.fact, catalog, catalog.placements[subject.given.placement])
     except KeyError:
@@ -90,7 +93,7 @@ def _candidates(rule: Rule, trigger: Trigger, number: int, gates: Gates) -> Iter
             for asked in asked_of(subject, rule, number, gates)[:2]:
                 element = parse_path(asked.element) if asked.element else None
                 for plan in islice(_plans(trigger.when, True), _MOST):
-                    yield from _met(plan, Found(subject, element), loops, gates.catalog)
+                    yield from _met(plan, Found(subject, element), loops, gates)
 
 
 def _bases(catalog: Catalog) -> list[Subject]:
@@ -149,41 +152,55 @@ def _plans(condition: Condition, want: bool) -> Iterator[list[tuple[Test, bool]]
         yield from _plans(part, want)
 
 
-def _met(plan: list[tuple[Test, bool]], found: Found, loops: Sequence[Loop], catalog: Catalog) -> Iterator[Subject]:
+def _met(plan: list[tuple[Test, bool]], found: Found, loops: Sequence[Loop], gates: Gates) -> Iterator[Subject]:
     """Subjects that may meet a plan: each path is given a value of which its operators say what they have to."""
     by_path: dict[str, list[tuple[Test, bool]]] = {}
     for test, want in plan:
         by_path.setdefault(test.reference.text, []).append((test, want))
     subjects = [found.subject]
+    said = [test.checks[0].operand for test, _ in plan]
+    for operand in said:
+        if isinstance(operand, Fact):
+            texts = [text for text in said if type(text) is str]
+            subjects += [
+                other for _, other in settings_of(operand.reference, texts, found.subject, None, gates.catalog)
+            ]
     # What stands higher goes first, so that it does not undo what was set below it.
     for path in sorted(by_path, key=lambda text: text.count(".")):
         reference = by_path[path][0][0].reference
         place = place_of(reference, loops, found.element)
         made: list[Subject] = []
-        for subject in subjects[:4]:
+        for subject in subjects[:_FEW]:
             if place is None:
-                texts = [text for test, _ in by_path[path] for text in _texts(test, subject, catalog)]
-                made += [other for _, other in settings_of(reference, texts, subject, found.element, catalog)]
+                texts = [text for test, _ in by_path[path] for text in _texts(test, subject, gates)]
+                made += [other for _, other in settings_of(reference, texts, subject, found.element, gates.catalog)]
                 made.append(subject)
             else:
-                values = islice(_fitting(by_path[path], subject, catalog), 2)
+                values = islice(_fitting(by_path[path], subject, gates), _FEW)
                 made += [other for value in values if (other := settle(subject, place, value))]
         subjects = made
-    yield from subjects[:_MOST]
+    yield from subjects[: 2 * _MOST]
 
 
-def _texts(test: Test, subject: Subject, catalog: Catalog) -> list[Any]:
-    operand = operand_of(test.checks[0], subject, catalog)
+def _texts(test: Test, subject: Subject, gates: Gates) -> list[Any]:
+    operand = operand_of(test.checks[0], subject, gates)
     return operand if type(operand) is list else [operand]
 
 
-def _fitting(wants: Sequence[tuple[Test, bool]], subject: Subject, catalog: Catalog) -> Iterator[Any]:
-    operands = [(test.checks[0], operand_of(test.checks[0], subject, catalog), want) for test, want in wants]
-    tried: list[Any] = []
-    for check, operand, _ in operands:
-        tried += texts_of(operand) if isinstance(operand, Pattern) else ()
-        tried += tried_values(check, operand)
+def _fitting(wants: Sequence[tuple[Test, bool]], subject: Subject, gates: Gates) -> Iterator[Any]:
+    operands = [(test.checks[0], operand_of(test.checks[0], subject, gates), want) for test, want in wants]
+    tried = [value for check, operand, _ in operands for value in _tried(check, operand)]
+    lengths = {operand for _, operand, _ in operands if type(operand) is int and 1 < operand <= _FEW}
+    tried += [value * length for value in tried if type(value) is list and len(value) == 1 for length in lengths]
     for value in (*tried, ABSENT):
         said = [(judged(check, operand, value), want) for check, operand, want in operands]
         if all(truth is (Truth.TRUE if want else Truth.FALSE) for truth, want in said):
             yield value
+
+
+def _tried(check: Check, operand: Any) -> Iterator[Any]:
+    if isinstance(operand, Each):
+        yield from ([value] for part in operand.checks for value in _tried(part, part.operand))
+    elif isinstance(operand, Pattern):
+        yield from texts_of(operand)
+    yield from tried_values(check, operand)

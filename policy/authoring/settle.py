@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from capgate.policy.authoring.given import Given
+from capgate.policy.authoring.questions import stands_in_subject
 from capgate.policy.catalog import Catalog
 from capgate.policy.operators import ABSENT
 from capgate.policy.paths import Path
@@ -45,6 +46,8 @@ def place_of(reference: Reference, loops: Sequence[Loop], element: Path | None) 
         return _LISTS[term.fact]
     loop = next((loop for loop in loops if reference.looped and loop.variable == reference.root), None)
     if loop is None or element is None or term.origin != "submitted" or loop.element.fact == "fault":
+        return None
+    if not stands_in_subject(reference, {loop.variable: loop.over for loop in loops}):
         return None
     if loop.element.fact == "layout":
         # An element of a tool's layout stands where its value does, and is nothing that could be set.

@@ -125,7 +125,7 @@ def _variations(rule: Rule, number: int, seed: Found, gates: Gates) -> Iterator[
     loops = loops_of(trigger, gates)
     yield "the rule refuses" if number == 0 else f"the rule refuses by trigger {number + 1}", seed.subject
     for leaf in leaves_of(trigger.when):
-        operand = operand_of(leaf.checks[0], seed.subject, gates.catalog)
+        operand = operand_of(leaf.checks[0], seed.subject, gates)
         place = place_of(leaf.reference, loops, seed.element)
         if place is None:
             texts = operand if type(operand) is list else [operand]

@@ -16,7 +16,7 @@ import capgate
 from capgate.host.cli.main import main
 from capgate.policy.authoring.given import Gates
 
-#: A rule that wants few requests; its parts can be replaced.
+#: A rule that wants few requests.
 RULE = """\
 id: few-requests
 title: No more than 15 requests
@@ -31,14 +31,16 @@ triggers:
         - not: {descriptor.bounds.maxRequests: {max: 15}}
     reason: up to {descriptor.bounds.maxRequests} requests, and 15 are allowed
 """
-EXAMPLES = """\
+BOUNDS = "{hosts: [a.test], maxRequests: %s}"
+FETCHER = "{capabilities: [network], bounds: " + BOUNDS + ", tools: [{name: a, primitive: now}]}"
+EXAMPLES = f"""\
 examples:
   refused:
-    - {descriptor: {capabilities: [network], bounds: {hosts: [a.test], maxRequests: 16}, tools: [{name: a, primitive: now}]}}
-    - {descriptor: {capabilities: [network], bounds: {hosts: [a.test], maxRequests: "5"}, tools: [{name: a, primitive: now}]}}
+    - {{descriptor: {FETCHER % 16}}}
+    - {{descriptor: {FETCHER % '"5"'}}}
   admitted:
-    - {descriptor: {capabilities: [network], bounds: {hosts: [a.test], maxRequests: 15}, tools: [{name: a, primitive: now}]}}
-    - {descriptor: {tools: [{name: a, primitive: now}]}}
+    - {{descriptor: {FETCHER % 15}}}
+    - {{descriptor: {{tools: [{{name: a, primitive: now}}]}}}}
 """
 
 
@@ -94,10 +96,10 @@ def write(folder: Path) -> Callable[..., Path]:
 
 @pytest.fixture
 def overlay(write: Callable[..., Path]) -> Callable[..., Path]:
-    """Writes the rule of this page, with its examples or others, into the folder ``mine``."""
+    """Writes the rule, with examples and cases, into the folder ``mine``; a part of it can be replaced."""
 
-    def overlay(examples: str = EXAMPLES, rule: str = RULE, cases: str | None = None) -> Path:
-        write("mine/few-requests.yaml", rule + examples)
+    def overlay(examples: str = EXAMPLES, cases: str | None = None, old: str = "", new: str = "") -> Path:
+        write("mine/few-requests.yaml", RULE.replace(old, new) + examples)
         if cases is not None:
             write("mine/tests/cases.yaml", cases)
         return Path("mine")

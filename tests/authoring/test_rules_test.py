@@ -14,8 +14,13 @@ Run = Callable[..., Any]
 Overlay = Callable[..., Path]
 Write = Callable[..., Path]
 
-BAD = '{capabilities: [network], bounds: {hosts: [a.test], maxRequests: 16}, tools: [{name: a, primitive: now}]}'
+BAD = "{capabilities: [network], bounds: {hosts: [a.test], maxRequests: 16}, tools: [{name: a, primitive: now}]}"
 GOOD = "{tools: [{name: a, primitive: now}]}"
+GREEDY = "{capabilities: [exec, eval], tools: []}"
+TWICE = "{capabilities: [eval, eval], tools: []}"
+READER = "{capabilities: [read], tools: [{name: a, primitive: now}]}"
+LAUNCHER = "{runsIn: process, tools: [{name: a, primitive: now}]}"
+IMPORTER = "{capabilities: [import], tools: [{name: a, primitive: now}]}"
 
 
 def case(body: str) -> str:
@@ -60,20 +65,17 @@ def test_a_folder_may_be_named_in_any_way(rules: Run, overlay: Overlay, name: st
         (f"descriptor: {BAD}\nexactly: [few-requests]", True),
         (f"descriptor: {BAD}\nexactly: []", False),
         (f"descriptor: {GOOD}\nexactly: []", True),
-        ("descriptor: {capabilities: [exec, eval], tools: []}\nexactly: [exec-absent, eval-not-a-tool-path, no-tools]", True),
-        ("descriptor: {capabilities: [exec, eval], tools: []}\nexactly: [eval-not-a-tool-path, exec-absent, no-tools]", False),
-        ("descriptor: {capabilities: [eval, eval], tools: []}\nexactly: [eval-not-a-tool-path, no-tools]", False),
-        ("descriptor: {capabilities: [eval, eval], tools: []}\nrefused: [no-tools]\nabsent: [few-requests]", True),
+        (f"descriptor: {GREEDY}\nexactly: [exec-absent, eval-not-a-tool-path, no-tools]", True),
+        (f"descriptor: {GREEDY}\nexactly: [eval-not-a-tool-path, exec-absent, no-tools]", False),
+        (f"descriptor: {TWICE}\nexactly: [eval-not-a-tool-path, no-tools]", False),
+        (f"descriptor: {TWICE}\nrefused: [no-tools]\nabsent: [few-requests]", True),
         ("descriptor: 5\nrefused: [malformed-descriptor]", True),
         ("descriptor: null\nrefused: [malformed-descriptor]", True),
         (f"descriptor: {GOOD}\ngiven: {{taken: [a]}}\nrefused: [duplicate-tool]", True),
         (f"descriptor: {GOOD}\ngiven: {{taken: [b]}}\nexactly: []", True),
-        ("descriptor: {capabilities: [read], tools: [{name: a, primitive: now}]}\ngiven: {mechanisms: []}\n"
-         "refused: [absent-capability]", True),
-        ("descriptor: {runsIn: process, tools: [{name: a, primitive: now}]}\ngiven: {mechanisms: [exec]}\n"
-         "absent: [exec-absent]\nrefused: [under-declared]", True),
-        ("descriptor: {capabilities: [import], tools: [{name: a, primitive: now}]}\ngiven: {placement: browser}\n"
-         "exactly: [capability-unmediated]", True),
+        (f"descriptor: {READER}\ngiven: {{mechanisms: []}}\nrefused: [absent-capability]", True),
+        (f"descriptor: {LAUNCHER}\ngiven: {{mechanisms: [exec]}}\nexactly: [under-declared]", True),
+        (f"descriptor: {IMPORTER}\ngiven: {{placement: browser}}\nexactly: [capability-unmediated]", True),
     ],
 )  # fmt: skip
 def test_a_case_passes_where_the_refusals_are_as_expected(
@@ -108,10 +110,13 @@ cases:
 
 
 def test_a_failing_example_shows_the_condition_the_value_and_its_place(rules: Run, overlay: Overlay) -> None:
-    examples = f"examples:\n  refused:\n    - {{descriptor: {BAD.replace('16', '15')}}}\n  admitted:\n    - {{descriptor: {GOOD}}}\n"
+    examples = f"examples:\n  refused:\n    - {{descriptor: {BAD.replace('16', '15')}}}\n"
+    examples += f"  admitted:\n    - {{descriptor: {GOOD}}}\n"
     done = rules("test", overlay(examples))
     assert done.code == 1
-    assert done.out == """\
+    assert (
+        done.out
+        == """\
 mine/few-requests.yaml:15:7: failed: few-requests, refused 1
     few-requests is silent, and was to refuse
     few-requests:
@@ -126,6 +131,7 @@ mine/few-requests.yaml:15:7: failed: few-requests, refused 1
 
 1 rule: 1 passed, 1 failed, 0 errors
 """
+    )
 
 
 def test_a_failing_case_points_into_the_file_that_holds_the_descriptor(
@@ -167,7 +173,9 @@ def test_a_rule_without_both_kinds_of_example_fails(
     done = rules("test", overlay(examples, cases=case(f"descriptor: {BAD}\nrefused: [few-requests]")))
     assert done.code == 1
     for kind in lacking:
-        assert f"mine/few-requests.yaml:1:5: few-requests: the rule has no example under 'examples.{kind}'\n" in done.out
+        assert (
+            f"mine/few-requests.yaml:1:5: few-requests: the rule has no example under 'examples.{kind}'\n" in done.out
+        )
     assert f"{len(lacking)} lacking" in done.out
 
 

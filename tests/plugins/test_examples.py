@@ -106,6 +106,13 @@ def test_the_tests_of_an_example_pass_on_its_wheel(name: str, environment: Envir
     assert re.search(r"^=+ \d+ passed in ", done.out, re.MULTILINE)
 
 
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_examples_of_its_rule_are_true(name: str, environment: Environment, folder: Path) -> None:
+    rules = environment.packages / name.replace("-", "_") / "rules"
+    done = environment.run("capgate", "rules", "test", rules, cwd=folder)
+    assert re.fullmatch(r"1 rule: \d passed, 0 failed, 0 errors\n", done.out), done
+
+
 def test_pinned_plugins_are_loaded_with_what_they_add(
     environment: Environment, folder: Path, digests: Mapping[str, str]
 ) -> None:

@@ -18,8 +18,9 @@ __all__ = ["condition_text", "explanation_json", "explanation_lines", "span_json
 
 #: The widest of the truth words, and a space.
 _COLUMN = 8
-#: How much of a value is shown, in code points.
+#: How much of a value is shown, and of what it is compared with, in code points.
 _WIDEST = 80
+_WIDER = 200
 
 
 def explanation_lines(explanation: Explanation, page: Page, indent: int = 0) -> Iterator[str]:
@@ -64,7 +65,7 @@ def _tree(part: Node | Leaf, page: Page, indent: int, depth: int) -> Iterator[st
     place = f", at {part.place} ({part.at})" if part.at else ""
     yield from page.lines(f"found {_shown(part.value)}{place}", below, 4)
     if part.fact is not ABSENT:
-        yield from page.lines(f"{part.operand['fact']} is {_shown(part.fact)}", below, 4)
+        yield from page.lines(f"{part.operand['fact']} is {_shown(part.fact, _WIDER)}", below, 4)
 
 
 def condition_text(path: str, operator: str, operand: Any) -> str:
@@ -72,11 +73,11 @@ def condition_text(path: str, operator: str, operand: Any) -> str:
     return f"{path}: {{{operator}: {flow(operand)}}}"
 
 
-def _shown(value: Any) -> str:
+def _shown(value: Any, widest: int = _WIDEST) -> str:
     """A value for people; text in quotes, so that it cannot be taken for what it is not."""
     shown = show(value)
-    if len(shown) > _WIDEST:
-        shown = shown[: _WIDEST - 1] + "…"
+    if len(shown) > widest:
+        shown = shown[: widest - 1] + "…"
     if type(value) is str:
         return f"'{shown}'"
     return f"[{shown}]" if type(value) is list else shown
