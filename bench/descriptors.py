@@ -65,7 +65,8 @@ def _sound(random: Random) -> dict[str, Any]:
     bounds: dict[str, Any] = {}
     if "network" in capabilities:
         bounds["hosts"] = [
-            f"{random.choice(('api', 'www', 'data'))}.{random.choice(_WORDS)}.test{random.choice(('', '', '', ':8443'))}"
+            f"{random.choice(('api', 'www', 'data'))}.{random.choice(_WORDS)}.test"
+            + (":8443" if random.random() < 0.05 else "")
             for _ in range(random.choice((1, 1, 1, 2, 4)))
         ]
         bounds["maxRequests"] = random.choice((1, 5, 12, 20, 100))

@@ -193,6 +193,8 @@ CASES: Schema = {
                     "refused": {**_IDS, "minlength": 1},
                     "absent": {**_IDS, "minlength": 1},
                     "exactly": _IDS,
+                    "places": _IDS,
+                    "decision": {"type": "string", "allowed": ["admitted", "refused"]},
                 },
             },
         },

@@ -8,7 +8,7 @@ derived fact of the subject, and for each loop variable its element, index, reco
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -29,12 +29,12 @@ _SUBJECT: Final = {
     "subject.capabilities": (
         "capabilities",
         (),
-        "capabilities = document.get('capabilities')\nif type(capabilities) is not list: capabilities = EMPTY_LIST",
+        "capabilities = D\nif type(capabilities) is not list: capabilities = EMPTY_LIST",
     ),
     "subject.tools": (
         "tools",
         (),
-        "tools = document.get('tools')\nif type(tools) is not list: tools = EMPTY_LIST",
+        "tools = D\nif type(tools) is not list: tools = EMPTY_LIST",
     ),
     "subject.hosts": (
         "hosts",
@@ -105,12 +105,16 @@ class Values:
 
     Args:
         constants: gets what the code needs by name, besides `RUNTIME`.
+
+    Attributes:
+        members: keys of the document that have a local of their own.
     """
 
     def __init__(self, catalog: Catalog, placement: PlacementTerms, constants: dict[str, Any]):
         self.catalog = catalog
         self.placement = placement
         self.constants = constants
+        self.members: dict[str, str] = {}
         constants["NEEDS"] = {name: list(terms.needs) for name, terms in catalog.primitives.items()}
         constants["LAYOUT"] = layout_reader(catalog)
         constants["LAID_OUT"] = frozenset(name for name, terms in catalog.primitives.items() if terms.abis)
@@ -142,7 +146,7 @@ class Values:
         if term.fact == "host.taken":
             return expression("TAKEN(taken)")
         if frame is None:
-            return self._steps(name("document"), reference.steps) if reference.steps else name("descriptor")
+            return self._of_document(reference.steps) if reference.steps else name("descriptor")
         if term.fact == "tool.layout":
             frame.needs.add("record")
             return expression(
@@ -157,6 +161,12 @@ class Values:
             return self._steps(name(frame.members[first]), rest, is_record=False)
         frame.needs.add("record")
         return self._steps(name(frame.local("record")), reference.steps)
+
+    def _of_document(self, steps: Sequence[str]) -> ast.expr:
+        first, *rest = steps
+        if first in self.members:
+            return self._steps(name(self.members[first]), rest, is_record=False)
+        return self._steps(name("document"), steps)
 
     def _steps(self, start: ast.expr, steps: Iterable[str], *, is_record: bool = True) -> ast.expr:
         """`start` followed by keys; a record is known to be an object, other values may be anything."""
@@ -176,12 +186,22 @@ class Values:
                 found = held
         return found
 
+    def prepare_document(self, members: Iterable[str]) -> list[ast.stmt]:
+        """Statements that give members of the document a local of their own."""
+        made: list[ast.stmt] = []
+        for member in members:
+            local = f"document_{len(self.members)}"
+            made += statements("M = document.get(KEY, ABSENT)", M=local, KEY=constant(member))
+            self.members[member] = local
+        return made
+
     def prepare_subject(self, facts: set[str], ready: set[str]) -> list[ast.stmt]:
         """Statements that work out facts of the subject which are not ready yet."""
         made: list[ast.stmt] = []
         for fact, (_, _, template) in _SUBJECT.items():
             if fact in facts and fact not in ready:
-                made += statements(template)
+                submitted = self._of_document([fact.removeprefix("subject.")])
+                made += statements(template, D=submitted)
                 ready.add(fact)
         return made
 
@@ -198,9 +218,8 @@ class Values:
             made += statements("M = R.get(KEY, ABSENT)", M=frame.members[member], R=record, KEY=constant(member))
         wanted = {fact for fact in facts if fact.startswith("tool.")}
         if wanted:
-            primitive = self._steps(name(record), ["primitive"])
-            if "primitive" in frame.members:
-                primitive = name(frame.members["primitive"])
+            held = frame.members.get("primitive")
+            primitive = name(held) if held else self._steps(name(record), ["primitive"])
             made += statements("P = V\nif type(P) is not str: P = None", P=frame.local("primitive"), V=primitive)
         for fact, (local, _, template) in _TOOL.items():
             if fact in wanted:

@@ -23,6 +23,8 @@ from capgate.policy.vocabulary import Reference
 
 __all__ = ["Row", "Walk"]
 
+#: So many triggers are looked through for what is worth reading once.
+_MANY = 100
 #: So many triggers with keys in a row are looked up; fewer are asked one by one.
 _ENOUGH = 8
 
@@ -97,6 +99,10 @@ class Walk(ABC):
         """The whole function."""
         ready: set[str] = set()
         body = statements("document = descriptor if type(descriptor) is dict else EMPTY_OBJECT")
+        single = [
+            row[1] for stage in self.rules.stages if not stage.loop for row in stage.triggers if self.takes(row[0])
+        ]
+        body += self.values.prepare_document(_often_read(single[:_MANY], "descriptor"))
         for stage in self.rules.stages:
             rows = [row for row in stage.triggers if self.takes(row[0])]
             facts = with_needs(self._facts(rows, stage.loop))
@@ -128,6 +134,9 @@ class Walk(ABC):
         self, frame: Frame, outer: Sequence[Frame], body: list[ast.stmt], otherwise: list[ast.stmt]
     ) -> list[ast.stmt]:
         """A loop; what is no list, and not absent either, leads to `otherwise`."""
+        is_list = frame.loop.over.term.type == "list"
+        if not body and (is_list or not otherwise):
+            return []
         over = self.values.read(frame.loop.over, outer)
         if "record" in frame.needs:
             record = expression("E if type(E) is dict else EMPTY_OBJECT", E=frame.local("element"))
@@ -141,7 +150,7 @@ class Walk(ABC):
         )
         if "seen" in frame.needs:
             walk = [*statements("SEEN = {}", SEEN=frame.local("seen")), *walk]
-        if frame.loop.over.term.type != "list":
+        if not is_list:
             walk = statements(
                 "if type(L) is list: WALK\nelif L is not ABSENT: OTHERWISE",
                 L=frame.local("list"),

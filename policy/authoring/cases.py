@@ -92,6 +92,8 @@ def _case(data: dict[str, Any], at: Path, document: Document, problems: Problems
         tuple(data.get("refused", ())),
         tuple(data.get("absent", ())),
         tuple(data["exactly"]) if "exactly" in data else None,
+        tuple(data["places"]) if "places" in data else None,
+        data.get("decision"),
     )
 
 
@@ -108,7 +110,7 @@ def _mistakes(
     if "exactly" in data and others:
         message = f"'exactly' says all that there is, so {others[0]!r} beside it says nothing"
         yield TrialError("case-expects", message, span=document.span((*at, others[0]), key=True))
-    elif "exactly" not in data and not others:
+    elif not others and not data.keys() & {"exactly", "places", "decision"}:
         yield TrialError("case-expects", "the case expects nothing", span=document.span(at))
     for number, id in enumerate(data.get("absent", ())):
         if id in data.get("refused", ()):

@@ -84,7 +84,7 @@ def _cases(catalog: Catalog, rules: RuleSet) -> dict[str, Any]:
     extra: dict[Place, Mapping[str, Any]] = {
         case: {
             "oneOf": [{"required": ["descriptor"]}, {"required": ["path"]}],
-            "anyOf": [{"required": ["refused"]}, {"required": ["absent"]}, {"required": ["exactly"]}],
+            "anyOf": [{"required": [key]} for key in ("refused", "absent", "exactly", "places", "decision")],
             "dependentSchemas": {
                 "exactly": {"not": {"anyOf": [{"required": ["refused"]}, {"required": ["absent"]}]}},
             },
@@ -96,6 +96,8 @@ def _cases(catalog: Catalog, rules: RuleSet) -> dict[str, Any]:
         (*case, "refused"): {"description": "Rules that have to be among the refusals."},
         (*case, "absent"): {"description": "Rules that must not be among them."},
         (*case, "exactly"): {"description": "All refusals in their order; none is []."},
+        (*case, "places"): {"description": "The JSON paths that all refusals point at, in their order."},
+        (*case, "decision"): {"description": "What is decided; a warning decides nothing."},
         **_given(case, catalog, exact=True),
     }
     return _translated(schema.CASES, extra)

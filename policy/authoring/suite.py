@@ -116,6 +116,11 @@ def run(trial: Trial, gates: Gates) -> Outcome:
     if trial.exactly is not None and found != list(trial.exactly):
         messages.append(f"the refusals are [{', '.join(found)}], and were to be [{', '.join(trial.exactly)}]")
         wrong += [id for id in dict.fromkeys((*trial.exactly, *found)) if found.count(id) != trial.exactly.count(id)]
+    places = [refusal.path for refusal in verdict.refusals]
+    if trial.places is not None and places != list(trial.places):
+        messages.append(f"the refusals point at [{', '.join(places)}], and were to at [{', '.join(trial.places)}]")
+    if trial.decision is not None and verdict.decision != trial.decision:
+        messages.append(f"it is {verdict.decision}, and was to be {trial.decision}")
     failed = [refusal.reason for refusal in verdict.refusals if refusal.rule not in gates.rules.rules]
     if messages:
         messages += failed  # of a plugin whose fact could not be had

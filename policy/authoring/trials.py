@@ -25,7 +25,7 @@ class TrialError(CapgateError, ValueError):
         "case-not-run": "Put the file directly into tests/ and call it NAME.yaml, or move it away.",
         "case-name-taken": "Give every case of a file a name of its own.",
         "case-subject": "Give the case a descriptor, or the path of a file that holds one.",
-        "case-expects": "Say what is expected: refused and absent, or exactly.",
+        "case-expects": "Say what is expected: refused and absent, or exactly; decision; places.",
         "given-placement": "Use a placement that a plugin defines.",
         "given-mechanism": "Use the name of a capability.",
     }
@@ -45,6 +45,8 @@ class Trial:
         given: what it is judged against.
         refused: ids that have to be among the refusals, and `absent` those that must not be.
         exactly: the ids of all refusals in their order, or None where others do not matter.
+        places: the JSON paths that all refusals point at, in their order, or None where they do not matter.
+        decision: ``admitted`` or ``refused``, or None where it does not matter.
     """
 
     kind: Literal["example", "case"]
@@ -58,6 +60,8 @@ class Trial:
     refused: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
     exactly: tuple[str, ...] | None = None
+    places: tuple[str, ...] | None = None
+    decision: str | None = None
 
     def place(self, path: Path) -> Span:
         """Where the value at `path` of the descriptor stands, or its nearest parent."""

@@ -67,7 +67,13 @@ def test_the_json_of_a_run_holds_everything(rules: Run, overlay: Overlay) -> Non
     assert failed["name"] == "fails"
     assert failed["at"] == {"file": "mine/tests/cases.yaml", "line": 3, "column": 5}
     assert failed["given"] == {"taken": ["z"]}
-    assert failed["expected"] == {"refused": [], "absent": ["few-requests"], "exactly": None}
+    assert failed["expected"] == {
+        "refused": [],
+        "absent": ["few-requests"],
+        "exactly": None,
+        "places": None,
+        "decision": None,
+    }
     assert failed["refusals"] == ["few-requests"]
     assert failed["messages"] == ["few-requests refuses, and was to be silent"]
     (explanation,) = failed["explanations"]

@@ -123,7 +123,15 @@ def test_standard_input_is_no_file(capgate: Run, launcher: Any) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["a,line=9::x.json", "100%.json", "%0A::error::x.json", "a:b,c=d.json", "new\nline.json", "::error::x.json", " x.json"],
+    [
+        "a,line=9::x.json",
+        "100%.json",
+        "%0A::error::x.json",
+        "a:b,c=d.json",
+        "new\nline.json",
+        "::error::x.json",
+        " x.json",
+    ],
 )
 def test_the_name_of_a_file_is_read_back(name: str, capgate: Run, write: Write, launcher: Any) -> None:
     write(name, launcher)

@@ -90,7 +90,9 @@ def test_a_log_without_a_schema_to_keep_to_is_not_valid() -> None:
 
 
 def test_a_refusal_stands_at_its_line_and_column(sarif: Run, write: Write) -> None:
-    text = '{\n  "tools": [\n    {"name": "ünïcode", "primitive": "now"},\n    {"name": "Bad 🌊", "primitive": "now"}]\n}'
+    text = (
+        '{\n  "tools": [\n    {"name": "ünïcode", "primitive": "now"},\n    {"name": "Bad 🌊", "primitive": "now"}]\n}'
+    )
     write("sub/x.json", text)
     first, second = sarif("sub")["results"]
     assert [result["ruleId"] for result in (first, second)] == ["bad-tool-name"] * 2
@@ -108,7 +110,9 @@ def test_columns_count_characters_and_the_log_says_so(sarif: Run, write: Write) 
     assert place(run["results"][0]) == ("x.json", 1, text.index('"bogus"') + 1)
 
 
-def test_results_are_those_of_the_json_report(sarif: Run, capgate: Run, write: Write, clock: Any, launcher: Any) -> None:
+def test_results_are_those_of_the_json_report(
+    sarif: Run, capgate: Run, write: Write, clock: Any, launcher: Any
+) -> None:
     write("a.json", clock)
     write("b.json", launcher)
     write("c.json", {"capabilities": ["bogus", "eval"], "bounds": {}, "tools": []})
@@ -128,9 +132,7 @@ def test_a_message_has_the_reason_and_the_remedy(sarif: Run, capgate: Run, write
     assert result["message"]["text"] == f"{refusal['reason']}. {refusal['remedy']}"
 
 
-def test_a_warning_is_a_warning_and_the_rest_are_errors(
-    sarif: Run, write: Write, warning_rules: Path
-) -> None:
+def test_a_warning_is_a_warning_and_the_rest_are_errors(sarif: Run, write: Write, warning_rules: Path) -> None:
     write("x.json", {"capabilities": ["write", "bogus"], "tools": [{"name": "a", "primitive": "now"}]})
     results = sarif("--rules", warning_rules)["results"]
     assert {result["ruleId"]: result["level"] for result in results} == {
@@ -184,7 +186,9 @@ def test_every_rule_of_the_set_is_described(sarif: Run, write: Write, clock: Any
         assert all(f"- {reference}" in text for reference in rule.references)
 
 
-def test_the_help_of_a_rule_has_its_reasons_and_remedies(sarif: Run, write: Write, clock: Any, warning_rules: Path) -> None:
+def test_the_help_of_a_rule_has_its_reasons_and_remedies(
+    sarif: Run, write: Write, clock: Any, warning_rules: Path
+) -> None:
     write("x.json", clock)
     (rule,) = [
         rule for rule in sarif("--rules", warning_rules)["tool"]["driver"]["rules"] if rule["id"] == "writes-files"
@@ -319,9 +323,7 @@ def test_no_two_results_of_a_log_have_the_same_fingerprint(sarif: Run, write: Wr
 # What could not be judged
 
 
-def test_an_input_that_cannot_be_read_is_a_notification_at_its_place(
-    sarif: Run, write: Write, launcher: Any
-) -> None:
+def test_an_input_that_cannot_be_read_is_a_notification_at_its_place(sarif: Run, write: Write, launcher: Any) -> None:
     write("a.json", '{"tools": [],}')
     write("b.json", launcher)
     run = sarif("a.json", "b.json", "missing.json")
@@ -366,7 +368,9 @@ def texts(value: Any) -> Iterator[str]:
         yield value
 
 
-@pytest.mark.parametrize("name", ["[click](https://evil.test)", "\\[a](b)", "[[a](b)](c)", "\u202e\x1b[31m\n", "{0} {{"])
+@pytest.mark.parametrize(
+    "name", ["[click](https://evil.test)", "\\[a](b)", "[[a](b)](c)", "\u202e\x1b[31m\n", "{0} {{"]
+)
 def test_the_text_of_a_descriptor_makes_no_link_and_steers_nothing(name: str, sarif: Run, write: Write) -> None:
     write("x.json", {"id": name, "tools": [{"name": name, "primitive": "now"}]})
     run = sarif()

@@ -106,7 +106,9 @@ def test_a_plan_that_needs_nothing_says_so(capgate: Run, write: Write, clock: An
         ("admission", "requests: at most 12 in all, until it is admitted again (window: admission)"),
     ],
 )
-def test_the_text_says_when_a_budget_renews(window: str | None, line: str, capgate: Run, write: Write, feed: Any) -> None:
+def test_the_text_says_when_a_budget_renews(
+    window: str | None, line: str, capgate: Run, write: Write, feed: Any
+) -> None:
     del feed["bounds"]["window"]
     if window:
         feed["bounds"]["window"] = window
@@ -265,7 +267,11 @@ def test_a_wrong_command_line_is_said(arguments: list[str], said: str, capgate: 
         {"capabilities": "network"},
         {"capabilities": ["network"], "tools": "x"},
         {"capabilities": ["network"], "bounds": 5, "tools": [None, 5, {"name": [], "primitive": {}, "params": []}]},
-        {"capabilities": ["network"], "bounds": {"hosts": [5, "*", None], "window": "week", "maxRequests": 3}, "tools": []},
+        {
+            "capabilities": ["network"],
+            "bounds": {"hosts": [5, "*", None], "window": "week", "maxRequests": 3},
+            "tools": [],
+        },
         {"id": 7, "name": None, "tools": [{"description": 5, "params": {"headers": 5, "x": None}, "wasm": 5}]},
         {"tools": [{"name": "w", "primitive": "wasm"}]},
     ],
@@ -290,7 +296,12 @@ def test_the_text_of_a_descriptor_steers_no_terminal_and_makes_no_line(capgate: 
             "capabilities": [odd, "network"],
             "bounds": {"hosts": [odd], "maxRequests": 1},
             "tools": [
-                {"name": odd, "primitive": "http-get", "description": odd, "params": {odd: odd, "headers": {odd: f"${odd}"}}},
+                {
+                    "name": odd,
+                    "primitive": "http-get",
+                    "description": odd,
+                    "params": {odd: odd, "headers": {odd: f"${odd}"}},
+                },
                 {"name": "w", "primitive": "wasm", "wasm": {odd: odd}},
             ],
         },

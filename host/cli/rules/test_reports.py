@@ -129,6 +129,8 @@ def _outcome_json(outcome: Outcome) -> dict[str, Any]:
             "refused": list(trial.refused),
             "absent": list(trial.absent),
             "exactly": None if trial.exactly is None else list(trial.exactly),
+            "places": None if trial.places is None else list(trial.places),
+            "decision": trial.decision,
         },
         "refusals": [refusal.rule for refusal in outcome.verdict.refusals],
         "explanations": [explanation_json(explanation) for explanation in outcome.explanations],
