@@ -197,12 +197,22 @@ class Walk(ABC):
         keep = self.values.keep
         key = group[0][1]
         frozen = {text: tuple(numbers) for text, numbers in index.items()}
-        source = self.values.read(key.source, frames)
-        items = source if key.items else ast.Tuple([source], ast.Load())
         arguments = ast.Tuple([name(identifier) for identifier in known], ast.Load())
         call = expression("LATE[number](*ARGUMENTS)", LATE=keep(late), ARGUMENTS=arguments)
+        # The usual case is that nothing is found, so that one costs no call.
+        template = (
+            "for item in SOURCE:\n"
+            "    if type(item) is str and item in INDEX:\n"
+            "        for number in PICK(INDEX, SOURCE): BODY\n"
+            "        break"
+            if key.items
+            else "item = SOURCE\nif type(item) is str and item in INDEX:\n    for number in INDEX[item]: BODY"
+        )
         return statements(
-            "for number in PICK(INDEX, ITEMS): BODY", INDEX=keep(frozen), ITEMS=items, BODY=self.call(call)
+            template,
+            SOURCE=self.values.read(key.source, frames),
+            INDEX=keep(frozen),
+            BODY=self.call(call),
         )
 
     def _later(self, row: Row, frames: list[Frame], parameters: list[str]) -> Callable[[], Callable[..., Any]]:
@@ -237,9 +247,13 @@ class Walk(ABC):
 
 
 def _runs(rows: Sequence[Row]) -> Iterator[tuple[Key | None, list[tuple[Row, Any]]]]:
-    """Rows in order, in runs whose keys can share an index."""
+    """Rows in order, in runs whose keys can share an index.
+
+    Rules of different providers do not share one: those of an overlay, however many, leave the shipped
+    ones as they are.
+    """
     keyed = [(row, key_of(row[1])) for row in rows]
-    for _, group in groupby(keyed, key=lambda pair: pair[1].kind if pair[1] else None):
+    for _, group in groupby(keyed, key=lambda pair: (pair[0][0].provider, pair[1].kind) if pair[1] else None):
         run = list(group)
         yield run[0][1], run
 

@@ -20,6 +20,7 @@ from capgate.policy.operators import ABSENT
 from capgate.policy.paths import Path, format_path
 from capgate.policy.patterns import Pattern
 from capgate.policy.rulefile import Loop, Trigger
+from capgate.policy.vocabulary import Reference
 
 __all__ = ["Dimension", "Settings", "dimensions_of"]
 
@@ -73,7 +74,6 @@ def dimensions_of(sides: Sequence[Gates], asked: Sequence[tuple[Gates, Trigger]]
 
 class _Reader:
     def __init__(self, sides: Sequence[Gates], asked: Sequence[tuple[Gates, Trigger]]):
-        self.asked = asked
         self.catalog: Catalog = sides[0].catalog
         self.places: dict[Path, _Place] = {}
         self.facts: dict[str, list[Any]] = {}
@@ -89,57 +89,42 @@ class _Reader:
 
     def read(self, trigger: Trigger, gates: Gates, domains: Domains, *, varied: bool) -> None:
         loops = loops_of(trigger, gates)
-        element = self.elements(loops)
-        for loop in loops:
-            self.reach(loop.over, loops, element, domains.of(loop.over, trigger), None, varied)
-        for leaf in leaves_of(trigger.when):
-            (check,) = leaf.checks
-            self.reach(leaf.reference, loops, element, domains.of(leaf.reference, trigger), check, varied)
-
-    def elements(self, loops: Sequence[Loop]) -> Path | None:
-        """Where the first element of the innermost loop stands."""
-        element: Path | None = None
         for number, loop in enumerate(loops):
-            place = place_of(loop.over, loops[:number], element)
-            element = (*place, 0) if place is not None else None
-        return element
+            self.reach(loop.over, loops[:number], domains.of(loop.over, trigger), None, varied=varied)
+        for leaf in leaves_of(trigger.when):
+            domain = domains.of(leaf.reference, trigger)
+            self.reach(leaf.reference, loops, domain, leaf.checks[0], varied=varied)
 
     def reach(
-        self, reference: Any, loops: Sequence[Loop], element: Path | None, domain: Domain, check: Check | None, varied: bool
+        self, reference: Reference, loops: Sequence[Loop], domain: Domain, check: Check | None, *, varied: bool
     ) -> None:
         """Notes what a trigger asks of a path, and with `varied` that its place is to be varied."""
-        fact = reference.term.fact
         operand = operand_of(check, Subject({}), self.catalog) if check else ABSENT
-        looped = next((loop for loop in loops if reference.looped and loop.variable == reference.root), None)
-        layout = looped is not None and looped.element.fact == "layout"
-        for place in self.fields() if layout else self.where(reference, loops, element):
-            whole = place
-            item = bool(place) and isinstance(place[-1], int)
-            if item:
-                whole = place[:-1]
-            if whole != place and whole != _TOOLS or not isinstance(place[-1] if place else None, int):
-                there = self.places.setdefault(whole, _Place([], domain, []))
-                if item and check:
-                    there.items += _values(check, operand, domain)
-                elif check:
-                    there.checks.append((check, operand))
+        for place in self.where(reference, loops):
+            item = isinstance(place[-1], int)
+            at = place[:-1] if item else place
+            there = self.places.setdefault(at, _Place([], domain, []))
+            if check and item:
+                there.items += [value for value in _values(check, operand) if domain.fits(value)]
+            elif check:
+                there.checks.append((check, operand))
             if varied:
-                self.varied[whole] = None
-        if varied and (reference.term.origin == "derived" or fact.startswith("placement.")):
-            self.depend(fact, operand)
+                self.varied[at] = None
+        if varied:
+            self.depend(reference.term.fact, operand)
 
-    def where(self, reference: Any, loops: Sequence[Loop], element: Path | None) -> list[Path]:
-        if loops and element is None:
-            outer = loops[:-1]
-            mine = reference.looped and reference.root == loops[-1].variable
-            if mine or not outer:
-                return [] if reference.looped else self.plain(reference)
-            return self.where(reference, outer, self.elements(outer))
+    def where(self, reference: Reference, loops: Sequence[Loop]) -> Sequence[Path]:
+        """The places that a path can name where each list walked over is at its first element."""
+        if reference.looped:
+            while loops[-1].variable != reference.root:
+                loops = loops[:-1]
+            if loops[-1].element.fact == "layout":
+                return self.fields()
+        element: Path | None = None
+        for number, loop in enumerate(loops):
+            over = place_of(loop.over, loops[:number], element)
+            element = (*over, 0) if over else None
         place = place_of(reference, loops, element)
-        return [place] if place else []
-
-    def plain(self, reference: Any) -> list[Path]:
-        place = place_of(reference, (), None)
         return [place] if place else []
 
     def fields(self) -> list[Path]:
@@ -153,7 +138,7 @@ class _Reader:
     def depend(self, fact: str, operand: Any) -> None:
         """Varies what a fact is worked out from."""
         texts = [text for text in (operand if type(operand) is list else [operand]) if type(text) is str]
-        if fact.startswith(("placement.", "host.taken")):
+        if fact.startswith("placement.") or fact == "host.taken":
             self.facts.setdefault(fact, []).extend(texts)
         if fact in ("tool.known", "tool.needs", "tool.undeclared", "tool.layout"):
             self.varied[_PRIMITIVE] = None
@@ -173,7 +158,7 @@ class _Reader:
 
     def dimension(self, place: Path) -> Dimension:
         there = self.places.get(place) or _Place([], Domain(_anything, True), [])
-        tried = [value for check, operand in there.checks for value in _values(check, operand, there.domain)]
+        tried = [value for check, operand in there.checks for value in _values(check, operand)]
         plain = _classes([*there.domain.values(tried)], there.checks)
         items = _unique(there.items)
         if place == _TOOLS:
@@ -211,7 +196,7 @@ def _fixed(place: Path, values: Sequence[Any]) -> Dimension:
     return Dimension(f"{format_path(place)} of another type", place, lambda base: values, len(values))
 
 
-def _values(check: Check, operand: Any, domain: Domain) -> list[Any]:
+def _values(check: Check, operand: Any) -> list[Any]:
     made = list(texts_of(operand)) if isinstance(operand, Pattern) else []
     return [value for value in (*made, *tried_values(check, operand)) if _small(value)]
 

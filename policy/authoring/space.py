@@ -12,7 +12,7 @@ import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from capgate.policy.authoring.dimensions import Dimension, Settings, dimensions_of
 from capgate.policy.authoring.given import Gates
@@ -20,14 +20,11 @@ from capgate.policy.authoring.seeds import first
 from capgate.policy.authoring.settle import Subject, settle
 from capgate.policy.documents import DocumentError, canonical
 from capgate.policy.operators import ABSENT
-from capgate.policy.paths import format_path
 from capgate.policy.rulefile import Rule
 
 __all__ = ["Bounds", "Space", "size_of"]
 
 _DIGEST: Final = "0" * 64
-#: So many descriptors of a rule's own examples are begun with.
-_MOST_SEEDS: Final = 12
 
 
 @dataclass(slots=True)
@@ -59,12 +56,6 @@ class Bounds:
         }
 
 
-class _Ask(NamedTuple):
-    rule: Rule
-    number: int
-    gates: Gates
-
-
 class Space:
     """What two sets of rules could be told apart by.
 
@@ -84,7 +75,10 @@ class Space:
         self._seeds = list(seeds)
         self._limit = limit
         self._dimensions = dimensions_of(sides, [(gates, rule.triggers[number]) for gates, rule, number in asks])
-        made = [*_bases(sides[0]), *self._found([_Ask(*ask) for ask in asks])]
+        made = list(_bases(sides[0]))
+        for gates, rule, number in asks:
+            found = first(rule, number, gates)
+            made += [found.subject] if found else []
         unique: dict[bytes, Subject] = {}
         for subject in made:
             unique.setdefault(_key(subject), subject)
@@ -107,28 +101,15 @@ class Space:
             self.bounds.at_once = count
         self.bounds.whole = True
 
-    def level(self) -> int:
-        """How many places at once are being changed."""
-        return self.bounds.at_once
-
     def _changed(self, base: Subject, count: int) -> Iterator[Subject]:
         for chosen in combinations(self._dimensions, count):
             options = [list(dimension.options(base)) for dimension in chosen]
             for values in product(*options):
                 subject: Subject | None = base
                 for dimension, value in zip(chosen, values, strict=True):
-                    subject = _apply(subject, dimension, value)
-                    if subject is None:
-                        break
-                if subject is not None:
+                    subject = subject and _apply(subject, dimension, value)
+                if subject:
                     yield subject
-
-    def _found(self, asks: Sequence[_Ask]) -> Iterator[Subject]:
-        """A subject on which each of the triggers refuses, so far as one is found."""
-        for ask in asks:
-            found = first(ask.rule, ask.number, ask.gates)
-            if found:
-                yield found.subject
 
 
 def size_of(subject: Subject) -> tuple[int, bytes]:
@@ -137,27 +118,25 @@ def size_of(subject: Subject) -> tuple[int, bytes]:
     return len(key), key
 
 
-def _apply(subject: Subject | None, dimension: Dimension, value: Any) -> Subject | None:
-    if subject is None:
-        return None
+def _apply(subject: Subject, dimension: Dimension, value: Any) -> Subject | None:
+    """The subject with another value in one dimension; None where nothing can stand there, or nothing changes."""
     if isinstance(value, Settings):
         return subject._replace(given=subject.given._replace(**value.changes))
-    # A part of something that is not there would bring the whole back.
     holder = subject.descriptor
     for step in dimension.place[:-1]:
-        there = (
-            holder.get(step, ABSENT)
-            if type(holder) is dict
-            else holder[step]
-            if type(holder) is list and isinstance(step, int) and step < len(holder)
-            else ABSENT
-        )
-        if there is ABSENT and value is ABSENT:
+        holder = _part(holder, step)
+        if holder is ABSENT:
+            # What stands higher was taken away; only a value brings it back.
+            return None if value is ABSENT else settle(subject, dimension.place, value)
+        if type(holder) not in (dict, list):
             return None
-        if there is not ABSENT and type(there) not in (dict, list):
-            return None
-        holder = there
     return settle(subject, dimension.place, value)
+
+
+def _part(holder: Any, step: str | int) -> Any:
+    if isinstance(step, int):
+        return holder[step] if type(holder) is list and step < len(holder) else ABSENT
+    return holder.get(step, ABSENT) if type(holder) is dict else ABSENT
 
 
 def _bases(gates: Gates) -> Iterator[Subject]:
@@ -194,13 +173,3 @@ def _key(subject: Subject) -> bytes:
         return canonical([subject.descriptor, subject.given.to_json()])
     except DocumentError:
         return repr(subject).encode("utf-8", "backslashreplace")
-
-
-def shown_places(bounds: Bounds) -> str:
-    """The places of a space, with the number of their values, for people."""
-    return ", ".join(f"{place} ({count})" for place, count in bounds.places.items())
-
-
-def place_name(place: tuple[str | int, ...]) -> str:
-    """A place of a descriptor."""
-    return format_path(place)

@@ -23,7 +23,9 @@ def width(pattern: Pattern) -> tuple[int, int]:
 
 def texts(pattern: Pattern) -> list[str] | None:
     """Every text that the pattern matches, where it is written as alternatives of plain text; else None."""
-    found = _texts_of(_parsed(pattern))
+    tree = list(_parsed(pattern))
+    first, last = len(anchors(pattern)) and str(tree[0][0]) == "AT", len(tree) and str(tree[-1][0]) == "AT"
+    found = _texts_of(tree[bool(first) : len(tree) - bool(last)])
     return None if found is None else list(dict.fromkeys(found))
 
 
@@ -89,6 +91,4 @@ def _part(name: str, value: Any) -> list[str] | None:
         return None if None in options else [text for option in options for text in option or ()]
     if name == "IN" and all(str(kind) == "LITERAL" for kind, _ in value):
         return [chr(point) for _, point in value]
-    if name == "AT" and str(value) in ("AT_BEGINNING", "AT_END"):
-        return [""]
     return None

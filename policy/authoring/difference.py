@@ -1,0 +1,182 @@
+"""What a change of rules means: descriptors on which two sets of rules say something else."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+from capgate.policy.authoring.given import Gates, read_given
+from capgate.policy.authoring.judging import Judge
+from capgate.policy.authoring.settle import Subject
+from capgate.policy.authoring.space import Bounds, Space, size_of
+from capgate.policy.rulefile import Rule
+from capgate.policy.ruleset import RuleSet
+
+__all__ = ["Change", "Difference", "Sides", "changed_triggers", "compare", "search", "shrink"]
+
+#: So many descriptors are looked at.
+LIMIT: Final = 100_000
+
+#: (old, new, subject) to whether the two differ in the way that is looked for.
+Differs = Callable[[Judge, Judge, Subject], bool]
+
+
+class Sides(NamedTuple):
+    """Two sets of rules over one catalog."""
+
+    old: Gates
+    new: Gates
+
+
+class Change(NamedTuple):
+    """A descriptor that one side refuses and the other one admits, and nothing can be taken out of it.
+
+    Attributes:
+        subject: the descriptor.
+        refused: ids of all rules that refuse it on the side that does, in order.
+    """
+
+    subject: Subject
+    refused: tuple[str, ...]
+
+
+class Difference(NamedTuple):
+    """What was found.
+
+    Attributes:
+        loosened: refused by the old rules and admitted by the new ones; None where there is no such descriptor
+            within the bounds.
+        tightened: the other way round.
+        bounds: what was looked at; None where nothing that can decide differs.
+    """
+
+    loosened: Change | None
+    tightened: Change | None
+    bounds: Bounds | None
+
+
+def compare(sides: Sides, seeds: Iterable[Subject] = (), limit: int = LIMIT) -> Difference:
+    """Looks for descriptors that one side refuses and the other one admits.
+
+    Args:
+        sides: both.
+        seeds: descriptors that are looked at first, besides the examples of all rules.
+        limit: how many descriptors are looked at, at most.
+    """
+    asks = [*changed_triggers(sides.old, sides.new), *changed_triggers(sides.new, sides.old)]
+    if not asks and _stages(sides.old.rules) == _stages(sides.new.rules):
+        return Difference(None, None, None)
+    every = [*seeds, *_examples(sides.old.rules), *_examples(sides.new.rules)]
+    space = Space(sides, asks, every, limit)
+    old, new = Judge(sides.old.rules, sides.old), Judge(sides.new.rules, sides.new)
+    found: dict[bool, list[Subject]] = {True: [], False: []}
+    reached: dict[bool, int] = {}
+    for subject in space.subjects():
+        # What changes fewer places has been looked at in whole; a smaller one is not to be had by changing more.
+        if len(reached) == 2 and space.bounds.at_once > max(reached.values()):
+            break
+        before = old.decide(subject.descriptor, subject.given) is None
+        after = new.decide(subject.descriptor, subject.given) is None
+        if before is not after:
+            found[after].append(subject)
+            reached.setdefault(after, space.bounds.at_once)
+    return Difference(
+        _change(found[True], _loosens, old, new), _change(found[False], _tightens, old, new), space.bounds
+    )
+
+
+def search(
+    sides: Sides, asks: Sequence[tuple[Gates, Rule, int]], differs: Differs, seeds: Iterable[Subject], limit: int
+) -> tuple[Subject | None, Bounds]:
+    """The first descriptor in the space of some triggers on which the sides differ, made small; None without one."""
+    space = Space(sides, asks, list(seeds), limit)
+    old, new = Judge(sides.old.rules, sides.old), Judge(sides.new.rules, sides.new)
+    for subject in space.subjects():
+        if differs(old, new, subject):
+            return shrink(subject, lambda smaller: differs(old, new, smaller)), space.bounds
+    return None, space.bounds
+
+
+def changed_triggers(one: Gates, other: Gates) -> list[tuple[Gates, Rule, int]]:
+    """The triggers of one side that the other side does not have as they are."""
+    theirs = {text for rule in other.rules.rules.values() for text in _texts(rule, other.rules)}
+    return [
+        (one, rule, number)
+        for rule in one.rules.rules.values()
+        for number, text in enumerate(_texts(rule, one.rules))
+        if text not in theirs
+    ]
+
+
+def shrink(subject: Subject, keeps: Callable[[Subject], bool]) -> Subject:
+    """A smaller subject for which `keeps` still holds; taking anything more out of it would end that."""
+    smaller = True
+    while smaller:
+        smaller = False
+        for candidate in sorted(_smaller(subject), key=size_of):
+            if keeps(candidate):
+                subject, smaller = candidate, True
+                break
+    return subject
+
+
+def _change(found: Sequence[Subject], keeps: Differs, old: Judge, new: Judge) -> Change | None:
+    if not found:
+        return None
+    least = shrink(min(found, key=size_of), lambda smaller: keeps(old, new, smaller))
+    judge = old if keeps is _loosens else new
+    refusals = judge.refusals(least.descriptor, least.given)
+    return Change(least, tuple(refusal.rule for refusal in refusals if refusal.severity == "refuse"))
+
+
+def _loosens(old: Judge, new: Judge, subject: Subject) -> bool:
+    return new.decide(*subject) is None and old.decide(*subject) is not None
+
+
+def _tightens(old: Judge, new: Judge, subject: Subject) -> bool:
+    return old.decide(*subject) is None and new.decide(*subject) is not None
+
+
+def _texts(rule: Rule, rules: RuleSet) -> Iterator[str]:
+    """What decides of each trigger, as text: its stage with the loop, its own loop, its condition."""
+    loops = {stage.name: stage.loop for stage in rules.stages}
+    for trigger, data in zip(rule.triggers, rule.document.data["triggers"], strict=True):
+        outer = loops[trigger.stage]
+        asked = (outer and (outer.variable, outer.over.text), data.get("for_each"), data["when"])
+        yield repr((rule.severity, trigger.stage == "shape", asked))
+
+
+def _stages(rules: RuleSet) -> list[str]:
+    """The names of the stages that can stop others from being asked."""
+    names = [stage.name for stage in rules.stages]
+    return names[: names.index("shape") + 1] if "shape" in names else []
+
+
+def _examples(rules: RuleSet) -> Iterator[Subject]:
+    for rule in rules.rules.values():
+        for example in rule.examples:
+            yield Subject(example.descriptor, read_given(example.given))
+
+
+def _smaller(subject: Subject) -> Iterator[Subject]:
+    given = subject.given
+    for plain in (given._replace(taken=()), given._replace(mechanisms=None), given._replace(placement="machine")):
+        if plain != given:
+            yield subject._replace(given=plain)
+    for descriptor in _without_a_part(subject.descriptor):
+        yield subject._replace(descriptor=descriptor)
+
+
+def _without_a_part(value: Any) -> Iterator[Any]:
+    """Copies of a value, each without one key or one item somewhere in it."""
+    if type(value) is dict:
+        for key, part in value.items():
+            yield {name: copy.deepcopy(other) for name, other in value.items() if name != key}
+            for inner in _without_a_part(part):
+                yield {**value, key: inner}
+    elif type(value) is list:
+        for number, part in enumerate(value):
+            yield [copy.deepcopy(other) for place, other in enumerate(value) if place != number]
+            for inner in _without_a_part(part):
+                yield [*value[:number], inner, *value[number + 1 :]]
