@@ -23,6 +23,7 @@ __all__ = [
     "WINDOWS",
     "decide",
     "is_digest",
+    "is_sound_module",
     "is_tool_name",
     "is_well_formed",
     "is_whole",
@@ -204,6 +205,11 @@ def is_well_formed(descriptor: Any) -> bool:
 
 
 _NO_PARAMS: Final = object()
+
+
+def is_sound_module(wasm: Any) -> bool:
+    """Whether a tool's wasm part says all that it has to."""
+    return _wasm(wasm) is None
 
 
 def _are_params(params: Any) -> bool:

@@ -89,13 +89,11 @@ def compare(sides: Sides, seeds: Iterable[Subject] = (), limit: int = LIMIT) -> 
 def search(
     sides: Sides, asks: Sequence[tuple[Gates, Rule, int]], differs: Differs, seeds: Iterable[Subject], limit: int
 ) -> tuple[Subject | None, Bounds]:
-    """The first descriptor in the space of some triggers on which the sides differ, made small; None without one."""
+    """The first descriptor in the space of some triggers on which the sides differ; None without one."""
     space = Space(sides, asks, list(seeds), limit)
     old, new = Judge(sides.old.rules, sides.old), Judge(sides.new.rules, sides.new)
-    for subject in space.subjects():
-        if differs(old, new, subject):
-            return shrink(subject, lambda smaller: differs(old, new, smaller)), space.bounds
-    return None, space.bounds
+    found = next((subject for subject in space.subjects() if differs(old, new, subject)), None)
+    return found, space.bounds
 
 
 def changed_triggers(one: Gates, other: Gates) -> list[tuple[Gates, Rule, int]]:

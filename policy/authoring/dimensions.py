@@ -14,7 +14,7 @@ from capgate.policy.authoring.possible import judged, tried_values
 from capgate.policy.authoring.seeds import loops_of, operand_of, texts_of
 from capgate.policy.authoring.settle import Subject, place_of
 from capgate.policy.catalog import Catalog
-from capgate.policy.conditions import Check, leaves_of
+from capgate.policy.conditions import Check, Each, leaves_of
 from capgate.policy.documents import DocumentError, canonical
 from capgate.policy.operators import ABSENT
 from capgate.policy.paths import Path, format_path
@@ -62,9 +62,16 @@ class Dimension:
 class _Place:
     """What is asked of one place, by any rule."""
 
-    checks: list[tuple[Check, Any]]
     domain: Domain
+    checks: list[tuple[Check, Any]]
+    item_checks: list[tuple[Check, Any]]
     items: list[Any]
+    kept: list[Any]
+
+    @classmethod
+    def of(cls, domain: Domain) -> _Place:
+        """A place of which nothing is asked yet."""
+        return cls(domain, [], [], [], [])
 
 
 def dimensions_of(sides: Sequence[Gates], asked: Sequence[tuple[Gates, Trigger]]) -> list[Dimension]:
@@ -74,6 +81,7 @@ def dimensions_of(sides: Sequence[Gates], asked: Sequence[tuple[Gates, Trigger]]
 
 class _Reader:
     def __init__(self, sides: Sequence[Gates], asked: Sequence[tuple[Gates, Trigger]]):
+        self.gates = sides[0]
         self.catalog: Catalog = sides[0].catalog
         self.places: dict[Path, _Place] = {}
         self.facts: dict[str, list[Any]] = {}
@@ -99,12 +107,13 @@ class _Reader:
         self, reference: Reference, loops: Sequence[Loop], domain: Domain, check: Check | None, *, varied: bool
     ) -> None:
         """Notes what a trigger asks of a path, and with `varied` that its place is to be varied."""
-        operand = operand_of(check, Subject({}), self.catalog) if check else ABSENT
+        operand = operand_of(check, Subject({}), self.gates) if check else ABSENT
         for place in self.where(reference, loops):
             item = isinstance(place[-1], int)
             at = place[:-1] if item else place
-            there = self.places.setdefault(at, _Place([], domain, []))
+            there = self.places.setdefault(at, _Place.of(domain))
             if check and item:
+                there.item_checks.append((check, operand))
                 there.items += [value for value in _values(check, operand) if domain.fits(value)]
             elif check:
                 there.checks.append((check, operand))
@@ -142,11 +151,11 @@ class _Reader:
             self.facts.setdefault(fact, []).extend(texts)
         if fact in ("tool.known", "tool.needs", "tool.undeclared", "tool.layout"):
             self.varied[_PRIMITIVE] = None
-            there = self.places.setdefault(_PRIMITIVE, _Place([], Domain(_is_text, True), []))
+            there = self.places.setdefault(_PRIMITIVE, _Place.of(Domain(_is_text, True)))
             there.domain = Domain(_is_text, True, (*self.catalog.primitives, "shell"))
         if fact in ("tool.undeclared", "subject.hosts", "subject.destinations"):
             self.varied[_CAPABILITIES] = None
-            self.places.setdefault(_CAPABILITIES, _Place([], Domain(_is_list, True), [])).items += self.catalog.mediated
+            self.places.setdefault(_CAPABILITIES, _Place.of(Domain(_is_list, True))).kept += self.catalog.mediated
         if fact == "tool.first_use":
             self.varied[_TOOLS] = None
 
@@ -157,10 +166,10 @@ class _Reader:
         return [*made, *self.settings()]
 
     def dimension(self, place: Path) -> Dimension:
-        there = self.places.get(place) or _Place([], Domain(_anything, True), [])
+        there = self.places.get(place) or _Place.of(Domain(_anything, True))
         tried = [value for check, operand in there.checks for value in _values(check, operand)]
         plain = _classes([*there.domain.values(tried)], there.checks)
-        items = _unique(there.items)
+        items = _items(there)
         if place == _TOOLS:
             return Dimension(format_path(place), place, lambda base: [*plain, *_tools(base)], len(plain) + _MOST_TOOLS)
         if not items and not any(type(value) is list for value in plain):
@@ -192,12 +201,30 @@ class _Reader:
             yield Dimension("the names in use", (), lambda base: taken, len(taken))
 
 
+def _items(place: _Place) -> list[Any]:
+    """What is worth having in a list: of what all checks answer alike one, and all that they name."""
+    named = list(place.kept)
+    tried = list(place.items)
+    for check, operand in place.checks:
+        if isinstance(operand, Each):
+            tried += [value for part in operand.checks for value in _values(part, part.operand)]
+        elif check.operator in ("contains", "lacks") and operand is not ABSENT:
+            named.append(operand)
+        elif check.operator in ("subset_of", "equals", "in", "not_in") and type(operand) is list:
+            named += operand
+    parts = [(part, part.operand) for _, operand in place.checks if isinstance(operand, Each) for part in operand.checks]
+    return _unique([*named, *_classes([value for value in tried if value is not ABSENT], [*place.item_checks, *parts])])
+
+
 def _fixed(place: Path, values: Sequence[Any]) -> Dimension:
     return Dimension(f"{format_path(place)} of another type", place, lambda base: values, len(values))
 
 
 def _values(check: Check, operand: Any) -> list[Any]:
-    made = list(texts_of(operand)) if isinstance(operand, Pattern) else []
+    made: list[Any] = []
+    if isinstance(operand, Pattern):
+        for text in texts_of(operand):
+            made += [text, text.upper(), f"x{text}", f"{text}x", f"{text}0", text[:-1]]
     return [value for value in (*made, *tried_values(check, operand)) if _small(value)]
 
 

@@ -1,6 +1,7 @@
 r"""The grammar of conditions, paths and templates as JSON Schema.
 
-Patterns are written for any regular-expression engine that an editor may have: no named groups, and
+``patternErrorMessage`` is what editors show in place of a pattern; others pass it over. Patterns are
+written for any regular-expression engine that an editor may have: no named groups, and
 ``$(?![\s\S])`` for the end of the text, since a bare ``$`` may also match before a last line feed.
 """
 
@@ -31,9 +32,15 @@ FOR_EACH: Final = {
     "additionalProperties": {"type": "string", "pattern": f"^{_PATH}{_END}"},
 }
 #: ``at``: a path, or one path in braces.
-PATH_OR_PLACEHOLDER: Final = {"pattern": rf"^(?:{_PATH}|\{{{_PATH}\}}){_END}"}
+PATH_OR_PLACEHOLDER: Final = {
+    "pattern": rf"^(?:{_PATH}|\{{{_PATH}\}}){_END}",
+    "patternErrorMessage": "Give a path, or one path in braces and nothing around it.",
+}
 #: Text with paths in braces, and doubled braces for plain ones.
-TEMPLATE: Final = {"pattern": rf"^(?:[^{{}}]|\{{\{{|\}}\}}|\{{{_PATH}\}})*{_END}"}
+TEMPLATE: Final = {
+    "pattern": rf"^(?:[^{{}}]|\{{\{{|\}}\}}|\{{{_PATH}\}})*{_END}",
+    "patternErrorMessage": "Write {some.path} for a value, {{ and }} for braces.",
+}
 
 #: What a literal operand has to be, by the words in which an operator says so.
 _OPERANDS: Final[Mapping[str, Mapping[str, Any]]] = {

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from capgate.policy.authoring.difference import Sides, changed_triggers, search
+from capgate.policy.authoring.difference import Sides, changed_triggers, search, shrink
 from capgate.policy.authoring.flow import flow
 from capgate.policy.authoring.given import Gates
 from capgate.policy.authoring.judging import Judge
 from capgate.policy.authoring.mutants import Mutant
-from capgate.policy.authoring.mutation import Mutation
+from capgate.policy.authoring.mutation import Mutation, only
 from capgate.policy.authoring.settle import Subject
 from capgate.policy.authoring.space import Bounds
 from capgate.policy.gate import Gate
 from capgate.policy.rulefile import Rule
+from capgate.policy.ruleset import RuleSet
 from capgate.policy.verdict import Refusal
 
 __all__ = ["Missing", "missing_test"]
@@ -39,23 +40,47 @@ class Missing(NamedTuple):
 
 def missing_test(mutation: Mutation, number: int) -> Missing:
     """Looks for a test that a mutant would fail."""
-    mutant, old = mutation.mutants[number], mutation.gates
-    new = Gates(Gate(old.catalog, mutation.rules(number)))
-    asks = [*changed_triggers(old, new), *changed_triggers(new, old)] or list(_moved(mutant, old))
-    seeds = [Subject(trial.descriptor, trial.given) for trial in mutation.suite.trials]
+    mutant, changed = mutation.mutants[number], mutation.rules(number)
+    # Rules that it leaves alone say the same on both sides.
+    catalog, ids = mutation.gates.catalog, {*mutant.rules, *mutation.shape, *(_near(mutant, changed))}
+    old = Gates(Gate(catalog, only(mutation.gates.rules, ids)))
+    new = Gates(Gate(catalog, only(changed, ids)))
+    asks = [*changed_triggers(old, new), *changed_triggers(new, old), *_moved(mutant, old)]
+    whole, one, other = mutation.whole, Judge(old.rules, old), Judge(new.rules, new)
+
+    def refused(subject: Subject) -> int:
+        return len(whole.refusals(*subject))
+
+    # What is refused for few other reasons is best to read.
+    seeds = sorted((Subject(trial.descriptor, trial.given) for trial in mutation.suite.trials), key=refused)
     found, bounds = search(Sides(old, new), asks, _differs, seeds, LIMIT)
     if found is None:
         return Missing(None, None, bounds)
-    text, place = _written(mutant, found, old, new)
+    most = refused(found)
+    found = shrink(found, lambda less: _differs(one, other, less) and refused(less) <= most)
+    before, after = whole.refusals(*found), Judge(changed, mutation.gates).refusals(*found)
+    text, place = _written(mutant, found, before, after)
     return Missing(text, place, bounds)
 
 
+def _near(mutant: Mutant, rules: RuleSet) -> set[str]:
+    """The rules beside which a trigger stands that was moved to another stage."""
+    stages = {rules.rules[id].triggers[number].stage for id, number in mutant.triggers}
+    if mutant.kind != "stage":
+        return set()
+    names = [stage.name for stage in rules.stages]
+    (place,) = [names.index(stage) for stage in stages]
+    return {rule.id for stage in rules.stages[max(place - 1, 0) : place + 2] for rule, _ in stage.triggers}
+
+
 def _moved(mutant: Mutant, gates: Gates) -> Iterator[tuple[Gates, Rule, int]]:
-    """The triggers that a change of order or stage concerns: all of its rules."""
-    for id in mutant.rules:
-        rule = gates.rules.rules[id]
-        for number in range(len(rule.triggers)):
-            yield gates, rule, number
+    """The triggers that a change of order or stage concerns."""
+    for id, number in mutant.triggers:
+        yield gates, gates.rules.rules[id], number
+    if mutant.kind == "stage":
+        ((id, number),) = mutant.triggers
+        for other in gates.rules.rules.values():
+            yield from ((gates, other, place) for place in range(len(other.triggers)) if (other.id, place) != (id, number))
 
 
 def _differs(old: Judge, new: Judge, subject: Subject) -> bool:
@@ -67,10 +92,10 @@ def _said(refusals: list[Refusal]) -> list[tuple[str, str, str]]:
     return [(refusal.rule, refusal.path, refusal.severity) for refusal in refusals]
 
 
-def _written(mutant: Mutant, subject: Subject, old: Gates, new: Gates) -> tuple[str, str]:
+def _written(
+    mutant: Mutant, subject: Subject, before: Sequence[Refusal], after: Sequence[Refusal]
+) -> tuple[str, str]:
     """An example of the rule where that can tell the two apart, else a case."""
-    before = Judge(old.rules, old).refusals(*subject)
-    after = Judge(new.rules, new).refusals(*subject)
     given = subject.given.to_json()
     tail = f", given: {flow(given)}" if given else ""
     example = f"{{descriptor: {flow(subject.descriptor)}{tail}}}"

@@ -6,7 +6,7 @@ would have made it, and is read by the loader that reads all rules. What the loa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -32,11 +32,12 @@ class Mutant:
     """One change.
 
     Attributes:
-        kind: ``operator``, ``literal``, ``combinator``, ``condition``, ``trigger``, ``order``, ``stage``,
+        kind: ``operator``, ``literal``, ``path``, ``combinator``, ``condition``, ``trigger``, ``order``, ``stage``,
             ``severity`` or ``loop``.
         where: the rule, or ``ruleset``, with the JSON path of what was changed.
         what: what was done there, in words.
-        rules: the ids of the rules whose refusals it can change; for ``order`` and ``stage`` those that were moved.
+        rules: the ids of the rules whose refusals it can change, or whose order.
+        triggers: rule and number of each trigger that it moved, or moved past another one; empty for all other kinds.
         file: name of the file whose text was changed first, and `at` the place in it.
         edits: the changes, by name of file.
     """
@@ -45,6 +46,7 @@ class Mutant:
     where: str
     what: str
     rules: tuple[str, ...]
+    triggers: tuple[tuple[str, int], ...]
     file: str
     at: Path
     edits: Mapping[str, Sequence[Edit]]
@@ -63,10 +65,20 @@ class Sources:
         data: their plain data, by the same names.
         listed: whether its ``ruleset.yaml`` lists the rules of each stage.
         stages: the names of all stages, in order.
+        near: (path, stage) to the paths that it could be taken for.
     """
 
-    def __init__(self, files: Mapping[str, str], data: Mapping[str, Any], *, listed: bool, stages: Sequence[str]):
+    def __init__(
+        self,
+        files: Mapping[str, str],
+        data: Mapping[str, Any],
+        *,
+        listed: bool,
+        stages: Sequence[str],
+        near: Callable[[str, str], Sequence[str]],
+    ):
         self.data = data
+        self.near = near
         self.listed = listed
         self.stages = list(stages)
         self._files = files
@@ -77,6 +89,15 @@ class Sources:
         if file not in self._texts:
             self._texts[file] = Text(self._files[file])
         return self._texts[file]
+
+    def asked(self, stage: str, ids: Sequence[str]) -> tuple[tuple[str, int], ...]:
+        """The triggers that some of the rules of this folder have in a stage."""
+        return tuple(
+            (id, number)
+            for id in ids
+            for number, trigger in enumerate(self.data[f"{id}.yaml"]["triggers"])
+            if trigger["stage"] == stage
+        )
 
     def rows(self) -> list[tuple[str, list[str]]]:
         """The stages of the ``ruleset.yaml`` with the ids they list."""
@@ -100,12 +121,14 @@ def mutants_of_ruleset(sources: Sources) -> Iterator[Mutant]:
             there = (*at, first)
             edits = {RULESET: text.swap(there, (*at, first + 1))}
             what = f"'{one}' after '{other}'"
-            yield Mutant("order", f"ruleset stage {stage}", what, (one, other), RULESET, there, edits)
+            moved = sources.asked(stage, (one, other))
+            yield Mutant("order", f"ruleset stage {stage}", what, (one, other), moved, RULESET, there, edits)
     for number, ((one, ids), (other, others)) in enumerate(zip(rows, rows[1:], strict=False)):
         place: Path = ("stages", number)
         edits = {RULESET: text.swap(place, ("stages", number + 1))}
-        moved = tuple(dict.fromkeys((*ids, *others)))
-        yield Mutant("order", "ruleset", f"the stage '{one}' after '{other}'", moved, RULESET, place, edits)
+        every = tuple(dict.fromkeys((*ids, *others)))
+        moved = sources.asked(one, ids) + sources.asked(other, others)
+        yield Mutant("order", "ruleset", f"the stage '{one}' after '{other}'", every, moved, RULESET, place, edits)
 
 
 class _OfRule:
@@ -124,13 +147,22 @@ class _OfRule:
             if not self.text.has(at):
                 continue
             yield from self.trigger(number, trigger, at)
-            yield from self.condition(trigger["when"], (*at, "when"), negated=False)
+            ((first, _),) = trigger["when"].items()
+            if first in _COMBINATORS:
+                yield self.negated(trigger["when"], (*at, "when"))
+            yield from self.condition(trigger["when"], (*at, "when"), trigger["stage"])
 
     def made(
-        self, kind: str, at: Path, what: str, edits: list[Edit], others: Mapping[str, list[Edit]] | None = None
+        self,
+        kind: str,
+        at: Path,
+        what: str,
+        edits: list[Edit],
+        listing: Mapping[str, list[Edit]] | None = None,
+        moved: tuple[tuple[str, int], ...] = (),
     ) -> Mutant:
-        every = {self.file: edits, **(others or {})}
-        return Mutant(kind, f"{self.id} {format_path(at)}", what, (self.id,), self.file, at, every)
+        every = {self.file: edits, **(listing or {})}
+        return Mutant(kind, f"{self.id} {format_path(at)}", what, (self.id,), moved, self.file, at, every)
 
     def severity(self) -> Mutant:
         now = self.data.get("severity", "refuse")
@@ -151,15 +183,17 @@ class _OfRule:
         later = [place for place, other in enumerate(self.triggers) if place > number and other["stage"] == stage]
         if later and self.text.has(("triggers", later[0])):
             edits = self.text.swap(at, ("triggers", later[0]))
-            yield self.made("order", at, "after the next trigger of its stage", edits)
+            moved = ((self.id, number), (self.id, later[0]))
+            yield self.made("order", at, "after the next trigger of its stage", edits, moved=moved)
         if "for_each" in trigger:
             yield self.made("loop", (*at, "for_each"), "dropped", self.text.drop((*at, "for_each")))
         place = self.sources.stages.index(stage)
         for target in (*self.sources.stages[max(place - 1, 0) : place], *self.sources.stages[place + 1 : place + 2]):
             listing = self.listing(drop=None if stays else stage, add=target)
             if listing is not None:
-                there = (*at, "stage")
-                yield self.made("stage", there, f"in the stage '{target}'", self.text.replace(there, target), listing)
+                there, edits = (*at, "stage"), self.text.replace((*at, "stage"), target)
+                moved = ((self.id, number),)
+                yield self.made("stage", there, f"in the stage '{target}'", edits, listing, moved)
 
     def listing(self, *, drop: str | None, add: str | None = None) -> dict[str, list[Edit]] | None:
         """What has to change in the ``ruleset.yaml``; None where a stage would be left without rules."""
@@ -176,14 +210,17 @@ class _OfRule:
                 edits += text.replace(at, flow([*ids, self.id]))
         return {RULESET: edits} if edits else {}
 
-    def condition(self, data: Any, at: Path, *, negated: bool) -> Iterator[Mutant]:
+    def negated(self, data: Any, at: Path) -> Mutant:
+        return self.made("operator", at, "negated", self.text.replace(at, f"{{not: {flow(data)}}}"))
+
+    def condition(self, data: Any, at: Path, stage: str, *, negated: bool = False) -> Iterator[Mutant]:
         if not self.text.has(at):
             return
         ((key, inner),) = data.items()
         there = (*at, key)
         if key == "not":
             yield self.made("combinator", at, "not dropped", self.text.replace(at, self.text.source(there)))
-            yield from self.condition(inner, there, negated=True)
+            yield from self.condition(inner, there, stage, negated=True)
         elif key in _COMBINATORS:
             for other in _COMBINATORS[key]:
                 if len(inner) > 1 or "none" in (key, other):
@@ -192,10 +229,12 @@ class _OfRule:
                 place = (*there, number)
                 if len(inner) > 1 and self.text.has(place):
                     yield self.made("condition", place, "dropped", self.text.drop(place))
-                yield from self.condition(part, place, negated=False)
+                yield from self.condition(part, place, stage)
         else:
             if not negated and (len(inner) > 1 or not _WITH_OPPOSITE.intersection(inner)):
-                yield self.made("operator", at, "negated", self.text.replace(at, f"{{not: {flow(data)}}}"))
+                yield self.negated(data, at)
+            for other in self.sources.near(key, stage):
+                yield self.made("path", there, f"{other} for {key}", self.text.rename(there, other))
             yield from self.operators(inner, there)
 
     def operators(self, data: Mapping[str, Any], at: Path) -> Iterator[Mutant]:

@@ -12,6 +12,7 @@ from pathlib import Path as FilePath
 from typing import Final, NamedTuple
 
 from capgate.policy.authoring.edits import edited
+from capgate.policy.authoring.exclusive import exclusive
 from capgate.policy.authoring.given import Gates
 from capgate.policy.authoring.judging import Judge
 from capgate.policy.authoring.mutants import Mutant, Sources, mutants_of_rule, mutants_of_ruleset
@@ -24,9 +25,9 @@ from capgate.policy.rule_errors import Problems
 from capgate.policy.rulefile import Rule, load_rule_file, read_rule_file
 from capgate.policy.ruleset import RuleFolder, RuleSet, Stage, load_ruleset
 from capgate.policy.verdict import Refusal
-from capgate.policy.vocabulary import Vocabulary
+from capgate.policy.vocabulary import UnknownPath, Vocabulary
 
-__all__ = ["Mutation", "Result"]
+__all__ = ["Mutation", "Result", "only", "passes"]
 
 _SHAPE: Final = "shape"
 #: The first folder is that of the shipped rules; it lists its rules, all others only add.
@@ -62,6 +63,8 @@ class Mutation:
     Attributes:
         suite: the tests: those of the folders.
         mutants: every mutant that the loader takes, in the order of files and places.
+        whole: judges by the rules as they are.
+        shape: ids of the rules that can stop all others from being asked.
     """
 
     def __init__(self, gates: Gates, folders: Sequence[FilePath] = (), only: Sequence[str] = ()):
@@ -71,10 +74,11 @@ class Mutation:
         for rule in gates.rules.rules.values():
             homes.setdefault(FilePath(rule.document.name).parent, rule.provider)
         self._folders = [_Folder(RuleFolder(path, who), rule_files(path, Problems()) or {}) for path, who in homes.items()]
+        self.whole = Judge(gates.rules, gates)
         self._loops = {stage.name: stage.loop for stage in gates.rules.stages}
         self._vocabulary = Vocabulary(gates.catalog)
         self._trials = _by_rule(self.suite.trials)
-        self._shape = {rule.id for stage in gates.rules.stages if stage.name == _SHAPE for rule, _ in stage.triggers}
+        self.shape = {rule.id for stage in gates.rules.stages if stage.name == _SHAPE for rule, _ in stage.triggers}
         chosen = [folder for folder in self._folders if not folders or folder.home.path in folders]
         found = [pair for folder in chosen for pair in self._mutants(folder, only)]
         self.mutants = [mutant for _, mutant in found]
@@ -102,16 +106,45 @@ class Mutation:
         texts = {name: source.decode() for name, source in folder.files.items()}
         data = {name: load_yaml(source, name).data for name, source in folder.files.items()}
         stages = [stage.name for stage in self.gates.rules.stages]
-        sources = Sources(texts, data, listed=folder is self._folders[_BASE], stages=stages)
+        sources = Sources(texts, data, listed=folder is self._folders[_BASE], stages=stages, near=self._near)
         names = [name.removesuffix(".yaml") for name in folder.files if name != RULESET]
         for id in names:
             if not only or id in only:
                 for mutant in mutants_of_rule(id, sources):
-                    if self._load(folder, mutant) is not None:
+                    if self._shows(mutant) and self._load(folder, mutant) is not None:
                         yield folder, mutant
         if not only:
-            for mutant in mutants_of_ruleset(sources):
-                yield folder, mutant
+            yield from ((folder, mutant) for mutant in mutants_of_ruleset(sources) if self._shows(mutant))
+
+    def _shows(self, mutant: Mutant) -> bool:
+        """Whether a change of the order can be seen: not where what changed places never refuses together."""
+        if mutant.kind != "order":
+            return True
+        moved = [(id, self.gates.rules.rules[id].triggers[number]) for id, number in mutant.triggers]
+        if len({trigger.stage for _, trigger in moved}) > 1:
+            return True
+        (first, _), *_ = moved
+        one, other = [moved[0][1]], [moved[-1][1]]
+        if len(mutant.rules) > 1:
+            one, other = ([trigger for id, trigger in moved if (id == first) is mine] for mine in (True, False))
+        return not all(exclusive(left, right) for left in one for right in other)
+
+    def _near(self, path: str, stage: str) -> list[str]:
+        """The neighbours of a path, and the one above it, so far as they have values."""
+        loop = self._loops[stage]
+        loops = {loop.variable: loop.element} if loop else {}
+        above, _, word = path.rpartition(".")
+        if not above:
+            return []
+        found = [above]
+        try:
+            names = list(self._vocabulary.resolve(above, loops).term.members)
+        except UnknownPath as unknown:
+            found, names = [], list(unknown.known)
+        if word in names:
+            place = names.index(word)
+            found += [f"{above}.{name}" for name in (*names[max(place - 1, 0) : place], *names[place + 1 : place + 2])]
+        return found
 
     def _load(self, folder: _Folder, mutant: Mutant) -> RuleSet | None:
         """The rules with a mutant in them; None where the loader refuses it."""
@@ -150,13 +183,13 @@ class Mutation:
         return None if problems else rule
 
     def _killer(self, mutant: Mutant, rules: RuleSet) -> str | None:
-        alone = Judge(_only(rules, {*mutant.rules, *self._shape}), self.gates)
+        alone = Judge(only(rules, {*mutant.rules, *self.shape}), self.gates)
         for id in mutant.rules:
             for trial in self._trials.get(id, ()):
                 if not _suits(trial, id, alone.refusals(trial.descriptor, trial.given)):
                     return _title(trial)
         whole = Judge(rules, self.gates)
-        stops = any(id in self._shape for id in mutant.rules)
+        stops = any(id in self.shape for id in mutant.rules)
         for trial in self.suite.trials:
             if stops or trial.exactly is not None or trial.places is not None or trial.decision is not None:
                 if not passes(trial, whole.refusals(trial.descriptor, trial.given)):
@@ -209,7 +242,8 @@ def _with(rules: RuleSet, rule: Rule) -> RuleSet:
     return RuleSet(tuple(stages), every, rules.fingerprint)
 
 
-def _only(rules: RuleSet, ids: set[str]) -> RuleSet:
+def only(rules: RuleSet, ids: set[str]) -> RuleSet:
+    """The rule set without all rules but some."""
     stages = tuple(
         replace(stage, triggers=tuple(row for row in stage.triggers if row[0].id in ids)) for stage in rules.stages
     )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
+from capgate.host.cli.main import cli
 from capgate.plugins.placements.machine import MACHINE
 from plugin_samples.distribution import lay_out
 
@@ -247,6 +249,57 @@ def test_only_this_command_looks_for_plugins(run: Run, packages: Path, write: Ca
     assert run("check").code == 0
     write("capgate.yaml", "plugins: [{name: capgate-tides}]")
     assert run("check", "clock.json").code == 0
+
+
+#: Each command that goes by the policy, with arguments.
+JUDGING = {
+    "check": ["clock.json"],
+    "plan": ["clock.json"],
+    "plugins": [],
+    "rules coverage": [],
+    "rules explain": ["no-tools", "clock.json"],
+    "rules list": [],
+    "rules schema": [],
+    "rules show": ["no-tools"],
+    "rules test": [],
+}
+
+
+def commands(group: click.Group, before: str = "") -> Iterator[str]:
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if isinstance(command, click.Group):
+            yield from commands(command, f"{before}{name} ")
+        else:
+            yield before + name
+
+
+def test_every_command_but_new_goes_by_the_policy() -> None:
+    assert list(JUDGING) == [name for name in commands(cli) if not name.startswith("new ")]
+
+
+@pytest.mark.parametrize("by", ["the current folder", "the environment"])
+@pytest.mark.parametrize("command", JUDGING)
+def test_every_command_goes_by_the_config(
+    by: str, command: str, capgate: Run, write: Callable[..., Path], clock: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CAPGATE_CONFIG", raising=False)
+    write("clock.json", clock)
+    config = write("capgate.yaml" if by == "the current folder" else "plugins.yaml", "plugins: [{name: capgate-sun}]")
+    if by == "the environment":
+        monkeypatch.setenv("CAPGATE_CONFIG", str(config))
+    shown = "capgate.yaml" if by == "the current folder" else config
+    done = capgate(*command.split(), *JUDGING[command])
+    assert done.code == 3
+    assert f"{shown}:1:18: plugin-not-installed: no distribution 'capgate-sun' is installed\n" in done.err
+
+
+@pytest.mark.parametrize("name", ["missing.yaml", "capgate.yaml"])
+def test_a_config_that_is_named_has_to_be_there(name: str, run: Run) -> None:
+    done = run("check", CAPGATE_CONFIG=name)
+    assert done.code == 3
+    assert f"{name}: config-unreadable: cannot read it: No such file or directory\n" in done.err
 
 
 def test_help_is_shown(capgate: Run) -> None:

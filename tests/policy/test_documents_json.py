@@ -13,11 +13,7 @@ from capgate.policy.documents import DocumentError, load_json
 from capgate.policy.documents.json_strict import parse
 
 JSON = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-(2**53), 2**53)
-    | st.floats(-(2.0**53), 2.0**53)
-    | st.text(),
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(-(2.0**53), 2.0**53) | st.text(),
     lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(), inner, max_size=5),
     max_leaves=20,
 )
@@ -137,7 +133,9 @@ def test_a_common_mistake_has_a_hint_of_its_own(text: str, hint: str) -> None:
     assert hint in caught.value.hint
 
 
-@pytest.mark.parametrize("text", ["9007199254740994.0", "-9007199254740994.0", "1e16", "1e20", "1e308", "1E400", "-1e999"])
+@pytest.mark.parametrize(
+    "text", ["9007199254740994.0", "-9007199254740994.0", "1e16", "1e20", "1e308", "1E400", "-1e999"]
+)
 def test_a_number_that_its_canonical_form_could_not_be_read_back_from_is_refused(text: str) -> None:
     with pytest.raises(DocumentError, match="number-inexact"):
         load_json(f"[{text}]".encode())

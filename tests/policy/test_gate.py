@@ -26,7 +26,10 @@ FEED: dict[str, Any] = {
         {
             "name": "buoy_get",
             "primitive": "http-get",
-            "params": {"url": "https://buoys.test/v1/latest", "headers": {"X-Feed-Key": "$BUOY_KEY", "Accept": "text/plain"}},
+            "params": {
+                "url": "https://buoys.test/v1/latest",
+                "headers": {"X-Feed-Key": "$BUOY_KEY", "Accept": "text/plain"},
+            },
         }
     ],
 }

@@ -25,7 +25,7 @@ class Validator(cerberus.Validator):
     types_mapping["other-than-list"] = cerberus.TypeDefinition("other-than-list", (object,), (list,))
 
     def _validate_type(self, data_type: Any, field: Any, value: Any) -> None:
-        """{'type': ['string', 'list']}"""  # noqa: D403, D415 - Cerberus reads the rule's schema from here
+        """{'type': ['string', 'list']}"""
         if data_type == "whole" and isinstance(value, float) and not value.is_integer():
             self._error(field, cerberus.errors.BAD_TYPE)
             self._drop_remaining_rules()
@@ -33,7 +33,7 @@ class Validator(cerberus.Validator):
             super()._validate_type(data_type, field, value)
 
     def _validate_regex(self, pattern: str, field: Any, value: Any) -> None:
-        """{'type': 'string'}"""  # noqa: D403, D415
+        """{'type': 'string'}"""
         if isinstance(value, str) and not re.fullmatch(pattern, value):
             self._error(field, cerberus.errors.REGEX_MISMATCH)
 
@@ -44,10 +44,14 @@ SCALARS = st.one_of(
     st.none(),
     st.booleans(),
     st.sampled_from([0, 1, -1, 5, 1.0, 0.5, 2**60, 1e300]),
-    st.sampled_from(["", "a", "host", "process", "Process", "refuse", "descriptor", "day", "x" * 101, "ok-id", "Bad_ID\n"]),
+    st.sampled_from(
+        ["", "a", "host", "process", "Process", "refuse", "descriptor", "day", "x" * 101, "ok-id", "Bad_ID\n"]
+    ),
 )
 VALUES = st.recursive(
-    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abc"), inner, max_size=2), max_leaves=6
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abc"), inner, max_size=2),
+    max_leaves=6,
 )
 
 
@@ -61,7 +65,9 @@ def shaped_like(part: Any) -> st.SearchStrategy[Any]:
         members = {key: shaped_like(member) for key, member in part["schema"].items()}
         right = st.fixed_dictionaries({}, optional={**members, "other": VALUES})
     elif kind == "dict":
-        right = st.dictionaries(st.sampled_from(["x", "y"]), shaped_like(part.get("valuesrules", {})) | VALUES, max_size=2)
+        right = st.dictionaries(
+            st.sampled_from(["x", "y"]), shaped_like(part.get("valuesrules", {})) | VALUES, max_size=2
+        )
     elif kind == "list":
         right = st.lists(shaped_like(part.get("schema", {})) | VALUES, max_size=3)
     elif "allowed" in part:
@@ -99,7 +105,11 @@ FAULTS: list[tuple[str, Any, list[tuple[Any, ...]]]] = [
     ("a wrong container", {"capabilities": "read"}, [(("capabilities",), "type", "list or null", "string")]),
     ("a negative number", {"bounds": {"maxBytes": -1}}, [(("bounds", "maxBytes"), "min", "at least 0", "-1")]),
     ("a fraction", {"bounds": {"maxBytes": 0.5}}, [(("bounds", "maxBytes"), "type", "whole number", "number")]),
-    ("a boolean for a number", {"bounds": {"maxBytes": True}}, [(("bounds", "maxBytes"), "type", "whole number", "boolean")]),
+    (
+        "a boolean for a number",
+        {"bounds": {"maxBytes": True}},
+        [(("bounds", "maxBytes"), "type", "whole number", "boolean")],
+    ),
     ("a null in a list", {"tools": [None]}, [(("tools", 0), "type", "object", "null")]),
     ("too many tools", {"tools": [{}] * 257}, [(("tools",), "maxlength", "at most 256 items", "257")]),
     (

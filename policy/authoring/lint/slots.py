@@ -111,11 +111,15 @@ class Slots:
     Args:
         catalog: what exists.
         domains: what each path can be.
+
+    Attributes:
+        found: the slots that there are so far.
+        catalog: what exists.
     """
 
     def __init__(self, catalog: Catalog, domains: Domains):
         self.found: dict[Key, Slot] = {}
-        self._catalog = catalog
+        self.catalog = catalog
         self._domains = domains
         self._vocabulary = Vocabulary(catalog)
 
@@ -144,29 +148,36 @@ class Slots:
             return self._slot((role.name, reference.steps), reference, trigger).view
         if fact in ("tool.known", "tool.needs"):
             primitive = self.tool(role, trigger, "primitive")
-            primitive.known = tuple(dict.fromkeys((*primitive.known, *self._catalog.primitives)))
+            primitive.known = tuple(dict.fromkeys((*primitive.known, *self.catalog.primitives)))
             return View(primitive.view.key, fact, self._known if fact == "tool.known" else self._needs)
         slot = self._slot((role.name, fact), reference, trigger)
         if fact == "tool.first_use":
             slot.any_text = True
         elif fact == "tool.undeclared":
-            slot.known = tuple(_sublists([terms.needs for terms in self._catalog.primitives.values()]))
+            slot.known = tuple(_sublists([terms.needs for terms in self.catalog.primitives.values()]))
         return slot.view
 
     def _known(self, value: Value) -> Value:
-        return exactly(value.exact and value.kind == "string" and value.one in self._catalog.primitives)
+        return exactly(value.exact and value.kind == "string" and value.one in self.catalog.primitives)
 
     def _needs(self, value: Value) -> Value:
-        known = value.exact and value.kind == "string" and value.one in self._catalog.primitives
-        return exactly(list(self._catalog.primitives[value.one].needs) if known else [])
+        known = value.exact and value.kind == "string" and value.one in self.catalog.primitives
+        return exactly(list(self.catalog.primitives[value.one].needs) if known else [])
 
     def _slot(self, key: Key, reference: Reference, trigger: Trigger) -> Slot:
         found = self.found.get(key)
         if found is None:
             domain = self._domains.of(reference, trigger)
-            view = View(key, "itself", itself)
-            found = self.found[key] = Slot(view, domain.fits, domain.absent, domain.known)
+            found = Slot(View(key, "itself", itself), domain.fits, domain.absent, domain.known)
+            if reference.looped and reference.term.fact == "layout":
+                found.fits = _is_object  # it has a name, and may have any value
+            found.any_text = reference.term.origin == "plugin"
+            self.found[key] = found
         return found
+
+
+def _is_object(value: Any) -> bool:
+    return type(value) is dict
 
 
 def _sublists(lists: list[tuple[str, ...]]) -> list[list[str]]:

@@ -22,7 +22,7 @@ from capgate.policy.operators import ABSENT, BUILT_IN, same
 from capgate.policy.patterns import Pattern
 from capgate.policy.schema import DESCRIPTOR
 
-__all__ = ["NOWHERE", "TAKEN", "TooMany", "Value", "answer", "classes", "exactly", "item_checks"]
+__all__ = ["NOWHERE", "TAKEN", "TooMany", "Value", "answer", "classes", "constants", "exactly", "item_checks"]
 
 #: No text or list in a document is longer.
 _LONGEST: Final = 1 << 20
@@ -158,23 +158,25 @@ def classes(
     """
     if depth > _DEEPEST:
         raise TooMany
-    constants = list(_constants(checks))
-    single = [None, True, False, "", [], {}, *constants, *_numbers(checks, constants), *known]
+    named = list(constants(checks))
+    single = [None, True, False, "", [], {}, *named, *_numbers(checks, named), *known]
     found = [exactly(value) for value in _distinct(single) if fits(value) or any(same(value, one) for one in known)]
     if any(check.operand is TAKEN for check in checks):
         found += [value._replace(taken=True) for value in found if value.kind == "string" and not value.taken]
     found += (value for value in _texts(checks) if any_text or fits(value.one))
     kinds = {value.kind for value in found}
-    if "list" in kinds or fits([]):
+    if fits([]):
         found += _lists(checks, fits, known, depth)
     if "object" in kinds or fits({}):
         found += (
-            Value("object", {f"x{number}": 0 for number in range(least)}, False) for least, _ in _lengths(checks, 1 << 17)
+            Value("object", {f"x{number}": 0 for number in range(least)}, False)
+            for least, _ in _lengths(checks, 1 << 17)
         )
     return found
 
 
-def _constants(checks: Iterable[Check]) -> Iterator[Any]:
+def constants(checks: Iterable[Check]) -> Iterator[Any]:
+    """The values that operators compare a value with."""
     for check in checks:
         if check.operator == "equals" and check.operand is not ABSENT:
             yield check.operand
@@ -194,9 +196,9 @@ def _is_number(value: Any) -> bool:
     return type(value) in (int, float)
 
 
-def _numbers(checks: Iterable[Check], constants: Iterable[Any]) -> list[int | float]:
+def _numbers(checks: Iterable[Check], named: Iterable[Any]) -> list[int | float]:
     """The numbers where an answer may change, and between each two of them a whole one and a fraction."""
-    edges = {number for number in constants if _is_number(number)} | {*_SCHEMA_EDGES}
+    edges = {number for number in named if _is_number(number)} | {*_SCHEMA_EDGES}
     edges |= {check.operand for check in checks if check.operator in ("min", "max") and _is_number(check.operand)}
     found = sorted(edges)
     made: list[int | float] = [*found, floor(found[0]) - 1, floor(found[0]) - 0.5]
