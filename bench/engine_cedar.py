@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import orjson
-
-from bench.engines import Engine, EngineMissing, has_bad_host, has_duplicate_tool, more_capabilities
+from bench.engines import Engine, has_bad_host, has_duplicate_tool, imported, more_capabilities
 from bench.handwritten import is_sound_module, is_tool_name, is_well_formed, is_whole
 
 __all__ = ["Cedar"]
@@ -51,10 +49,8 @@ class Cedar(Engine):
     helped = "shape, whole numbers, hosts, names, modules, duplicate names"
 
     def __init__(self, more: int = 0):
-        try:
-            import cedarpy
-        except ImportError:
-            raise EngineMissing("cedarpy is not installed") from None
+        super().__init__(more)
+        cedarpy = imported("cedarpy")
         extra = (
             f'forbid (principal, action, resource) when {{ context.capabilities.contains("{capability}") }};'
             for capability in more_capabilities(more)
@@ -64,6 +60,7 @@ class Cedar(Engine):
         self._ask = cedarpy.is_authorized
 
     def decide(self, descriptor: Any) -> str | None:
+        """Asks Cedar about what Python found out."""
         request = {
             "principal": 'Host::"capgate"',
             "action": 'Action::"admit"',
@@ -71,9 +68,6 @@ class Cedar(Engine):
             "context": _facts(descriptor),
         }
         return None if self._ask(request, self._policies, self._entities).allowed else "refused"
-
-    def decide_bytes(self, source: bytes) -> str | None:
-        return self.decide(orjson.loads(source))
 
 
 def _facts(descriptor: Any) -> dict[str, Any]:
@@ -89,19 +83,17 @@ def _facts(descriptor: Any) -> dict[str, Any]:
     tools = descriptor.get("tools")
     tools = tools if type(tools) is list else []
     names = [tool.get("name", "") for tool in tools]
-    bounded = bool(hosts) and is_whole(most) and most >= 1
+    requests = int(most) if is_whole(most) else 0
     return {
         "wellFormed": True,
         "capabilities": capabilities,
         "runsIn": descriptor.get("runsIn", "host"),
         "hosts": len(hosts),
-        "maxRequests": int(most) if bounded else 0,
-        "badHost": bounded and has_bad_host(descriptor),
+        "maxRequests": requests,
+        "badHost": bool(hosts) and has_bad_host(descriptor),
         "tools": len(tools),
         "primitives": [tool.get("primitive", "") for tool in tools],
         "badName": not all(map(is_tool_name, names)),
-        "badModule": any(
-            tool.get("primitive") == "wasm" and not is_sound_module(tool.get("wasm")) for tool in tools
-        ),
+        "badModule": any(tool.get("primitive") == "wasm" and not is_sound_module(tool.get("wasm")) for tool in tools),
         "duplicate": all(names) and has_duplicate_tool(descriptor) if tools else False,
     }

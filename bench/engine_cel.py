@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import orjson
-
-from bench.engines import Engine, EngineMissing, has_duplicate_tool, more_capabilities, with_hosts
+from bench.engines import Engine, has_duplicate_tool, imported, more_capabilities, with_hosts
+from bench.handwritten import ABIS
 
 __all__ = ["Cel"]
 
@@ -23,26 +22,20 @@ def _is_size(value: str) -> str:
     return f"({whole}) && {value} >= 0"
 
 
-def _has_size(module: str, group: str, field: str) -> str:
-    value = f"{module}.{group}.{field}"
-    return f"has({module}.{group}) && type({module}.{group}) == map && has({value}) && {_is_size(value)}"
+def _has_sizes(abi: str) -> str:
+    """Whether the module has every number that an ABI reads."""
+    return " && ".join(_has_size(group, field) for group, field in ABIS[abi])
+
+
+def _has_size(group: str, field: str) -> str:
+    holder, value = f"t.wasm.{group}", f"t.wasm.{group}.{field}"
+    return f"has({holder}) && type({holder}) == map && has({value}) && {_is_size(value)}"
 
 
 def _has_text(holder: str, key: str) -> str:
     return f'has({holder}.{key}) && type({holder}.{key}) == string && {holder}.{key} != ""'
 
 
-_LAYOUTS: Final = {
-    "buffer-abi/1": ("input.addr", "input.maxBytes", "output.addr", "output.bytes"),
-    "buffer-abi/diff": (
-        "inputA.addr",
-        "inputA.maxBytes",
-        "inputB.addr",
-        "inputB.maxBytes",
-        "output.addr",
-        "output.maxBytes",
-    ),
-}
 _PARAMS: Final = """
 type(t.params) == map && t.params.all(k, k == "headers"
     ? type(t.params[k]) == map && t.params[k].all(h, type(t.params[k][h]) == string)
@@ -74,12 +67,13 @@ has(d.bounds) && d.bounds != null && has(d.bounds.hosts) && type(d.bounds.hosts)
 """
 _OF_MODULE: Final = f"""
 !has(t.wasm) || type(t.wasm) != map || !({_has_text("t.wasm", "path")})
-|| !(has(t.wasm.digest) && type(t.wasm.digest) == string && t.wasm.digest.matches("^[0-9a-f]{{64}}$")) ? "under-declared"
-: !has(t.wasm.abi) || !(t.wasm.abi in {sorted(_LAYOUTS)}) ? "unsupported-abi"
+|| !(has(t.wasm.digest) && type(t.wasm.digest) == string && t.wasm.digest.matches("^[0-9a-f]{{64}}$"))
+    ? "under-declared"
+: !has(t.wasm.abi) || !(t.wasm.abi in {sorted(ABIS)}) ? "unsupported-abi"
 : t.wasm.abi == "buffer-abi/1"
-    && !({" && ".join(_has_size("t.wasm", *path.split(".")) for path in _LAYOUTS["buffer-abi/1"])}) ? "under-declared"
+    && !({_has_sizes("buffer-abi/1")}) ? "under-declared"
 : t.wasm.abi == "buffer-abi/diff"
-    && !({" && ".join(_has_size("t.wasm", *path.split(".")) for path in _LAYOUTS["buffer-abi/diff"])}) ? "under-declared"
+    && !({_has_sizes("buffer-abi/diff")}) ? "under-declared"
 : !(has(t.wasm.call) && type(t.wasm.call) == map && {_has_text("t.wasm.call", "export")}) ? "under-declared" : ""
 """
 _NEEDS: Final = '{"read-file": "read", "write-file": "write", "list-files": "read", "http-get": "network"}'
@@ -110,10 +104,8 @@ class Cel(Engine):
     helped = "hosts, duplicate names"
 
     def __init__(self, more: int = 0):
-        try:
-            from cel_expr_python import cel
-        except ImportError:
-            raise EngineMissing("cel-expr-python is not installed") from None
+        super().__init__(more)
+        cel = imported("cel_expr_python.cel")
         environment = cel.NewEnv(variables={"d": cel.Type.DYN})
         self._activation = environment.Activation
         self._rules = environment.compile(_EXPRESSION)
@@ -125,6 +117,7 @@ class Cel(Engine):
         ]  # fmt: skip
 
     def decide(self, descriptor: Any) -> str | None:
+        """Asks for the expression's value, and Python for the rest."""
         activation = self._activation({"d": descriptor})
         answer = self._rules.eval(activation).value() or None
         answer = with_hosts(answer, descriptor)
@@ -133,6 +126,3 @@ class Cel(Engine):
         if answer is None and any(rule.eval(activation).value() for rule in self._more):
             answer = "extra"
         return answer
-
-    def decide_bytes(self, source: bytes) -> str | None:
-        return self.decide(orjson.loads(source))

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import orjson
-
-from bench.engines import Engine, EngineMissing, has_bad_host, has_duplicate_tool, more_capabilities
+from bench.engines import Engine, has_bad_host, has_duplicate_tool, imported, more_capabilities
 from bench.handwritten import ABIS, MEDIATED, NEEDS, RESERVED, WINDOWS
 
 __all__ = ["JsonSchema"]
@@ -44,9 +42,7 @@ _MODULE: Final = {
         "abi": {"enum": list(ABIS)},
         "call": {"type": "object", "required": ["export"], "properties": {"export": _FULL}},
     },
-    "allOf": [
-        {"if": {"properties": {"abi": {"const": abi}}}, "then": _layout(fields)} for abi, fields in ABIS.items()
-    ],
+    "allOf": [{"if": {"properties": {"abi": {"const": abi}}}, "then": _layout(fields)} for abi, fields in ABIS.items()],
 }
 _TOOL: Final = {
     "type": "object",
@@ -116,19 +112,15 @@ class JsonSchema(Engine):
     helped = "hosts, duplicate names"
 
     def __init__(self, more: int = 0):
-        try:
-            import jsonschema_rs
-        except ImportError:
-            raise EngineMissing("jsonschema-rs is not installed") from None
+        super().__init__(more)
+        jsonschema_rs = imported("jsonschema_rs")
         rules: list[dict[str, Any]] = [{"if": _declares("network"), "then": _BOUNDED}]
         rules += [{"if": _uses(capability), "then": _declares(capability)} for capability in sorted(MEDIATED)]
         rules += [{"not": _declares(capability)} for capability in more_capabilities(more)]
         self._is_valid = jsonschema_rs.validator_for(_DESCRIPTOR | {"allOf": rules}).is_valid
 
     def decide(self, descriptor: Any) -> str | None:
+        """Asks whether the schema holds, and Python for the rest."""
         if not self._is_valid(descriptor) or has_bad_host(descriptor) or has_duplicate_tool(descriptor):
             return "refused"
         return None
-
-    def decide_bytes(self, source: bytes) -> str | None:
-        return self.decide(orjson.loads(source))

@@ -9,9 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-import orjson
-
-from bench.engines import Engine, EngineMissing, more_capabilities, with_hosts
+from bench.engines import Engine, EngineMissing, imported, more_capabilities, with_hosts
 
 __all__ = ["RegoInterpreter", "RegoMachine"]
 
@@ -21,7 +19,9 @@ import rego.v1
 
 known := {"read", "write", "delete", "network", "exec", "eval", "import"}
 mediated := {"read", "write", "network"}
-needs := {"now": "", "read-file": "read", "write-file": "write", "list-files": "read", "http-get": "network", "wasm": ""}
+needs := {
+    "now": "", "read-file": "read", "write-file": "write", "list-files": "read", "http-get": "network", "wasm": "",
+}
 reserved := {"list_extensions", "call_extension", "propose_extension", "delegate_task", "task_status"}
 layouts := {
     "buffer-abi/1": [["input", "addr"], ["input", "maxBytes"], ["output", "addr"], ["output", "bytes"]],
@@ -58,7 +58,13 @@ else if { not is_string(object.get(tool, "primitive", "")) }
 else if { malformed_params(object.get(tool, "params", {})) }
 
 malformed_params(params) if { not is_object(params) }
-else if { some key, value in params; key != "headers"; not is_string(value); not is_number(value); not is_boolean(value) }
+else if {
+    some key, value in params
+    key != "headers"
+    not is_string(value)
+    not is_number(value)
+    not is_boolean(value)
+}
 else if { malformed_headers(object.get(params, "headers", {})) }
 
 malformed_headers(headers) if { not is_object(headers) }
@@ -131,22 +137,22 @@ class RegoInterpreter(Engine):
     helped = "hosts"
 
     def __init__(self, more: int = 0):
-        try:
-            import regorus
-        except ImportError:
-            raise EngineMissing("gordon-to-regorus is not installed") from None
+        super().__init__(more)
+        regorus = imported("regorus")
         self._engine = regorus.Engine()
         self._engine.set_policy_length_config(max_col=4096, max_file_bytes=1 << 26, max_lines=1 << 20)
         self._engine.add_policy("gate.rego", _policy(more))
 
     def decide(self, descriptor: Any) -> str | None:
+        """Asks for the rule ``answer``, and Python for the hosts."""
         self._engine.set_input(descriptor)
         return with_hosts(self._engine.eval_rule("data.gate.answer") or None, descriptor)
 
     def decide_bytes(self, source: bytes) -> str | None:
+        """Gives the engine the text; only where there may be hosts, Python reads it too."""
         self._engine.set_input_json(source.decode())
         answer = self._engine.eval_rule("data.gate.answer") or None
-        return with_hosts(answer, orjson.loads(source)) if b'"network"' in source else answer
+        return with_hosts(answer, self.json.loads(source)) if b'"network"' in source else answer
 
 
 class RegoMachine(Engine):
@@ -157,10 +163,8 @@ class RegoMachine(Engine):
     helped = "hosts"
 
     def __init__(self, more: int = 0):
-        try:
-            import regorus
-        except ImportError:
-            raise EngineMissing("gordon-to-regorus is not installed") from None
+        super().__init__(more)
+        regorus = imported("regorus")
         modules = [("gate.rego", _policy(more))]
         try:
             program = regorus.Program.compile_from_modules("{}", modules, ["data.gate.answer"])
@@ -174,8 +178,10 @@ class RegoMachine(Engine):
         return json.loads(self._machine.execute()) or None
 
     def decide(self, descriptor: Any) -> str | None:
-        return with_hosts(self._answer(orjson.dumps(descriptor).decode()), descriptor)
+        """Asks for the rule ``answer``, and Python for the hosts."""
+        return with_hosts(self._answer(self.json.dumps(descriptor).decode()), descriptor)
 
     def decide_bytes(self, source: bytes) -> str | None:
+        """Gives the engine the text; only where there may be hosts, Python reads it too."""
         answer = self._answer(source.decode())
-        return with_hosts(answer, orjson.loads(source)) if b'"network"' in source else answer
+        return with_hosts(answer, self.json.loads(source)) if b'"network"' in source else answer

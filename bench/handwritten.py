@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from capgate.policy.hosts import is_host
 
@@ -131,7 +131,7 @@ def decide(descriptor: Any, placement: str = "machine", taken: Collection[str] =
     return None
 
 
-def is_whole(value: Any) -> bool:
+def is_whole(value: Any) -> TypeGuard[int | float]:
     """Whether a JSON number is whole, in whichever way it is written; ``True`` is none."""
     return type(value) is int or (type(value) is float and value.is_integer())
 

@@ -138,11 +138,11 @@ def _capability(capability: Any, path: str, placement: str) -> Refusal:
 def _network(descriptor: dict[str, Any], found: list[Refusal]) -> None:
     bounds = descriptor.get("bounds") or {}
     hosts = bounds.get("hosts")
-    listed = type(hosts) is list and all(type(host) is str for host in hosts)
+    listed = hosts if type(hosts) is list and all(type(host) is str for host in hosts) else []
     most = bounds.get("maxRequests")
-    if not listed or not hosts or not is_whole(most) or most < 1:
+    if not listed or not is_whole(most) or most < 1:
         found.append(_refuse("network-unbounded", _UNBOUNDED, "$.bounds" if "bounds" in descriptor else "$", None))
-    for index, host in enumerate(hosts if listed else ()):
+    for index, host in enumerate(listed):
         if not is_host(host):
             path = f"$.bounds.hosts[{index}]"
             found.append(Refusal("host-invalid", _BAD_HOST.reason % show(host), _BAD_HOST.remedy, "refuse", path, path))

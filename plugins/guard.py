@@ -14,7 +14,7 @@ import sys
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
-from typing import Any, Final, TextIO, TypeVar, cast
+from typing import Any, ClassVar, Final, TextIO, TypeVar, cast
 
 from capgate.plugins.calls import Fault
 
@@ -143,9 +143,15 @@ class _Diversion:
 
     _running = 0
     _lock = threading.Lock()
+    _last: ClassVar[_Diversion | None] = None
 
-    def __init__(self, stdout: TextIO):
+    def __init__(self, stdout: Any):
         self._stdout = stdout
+
+    def close(self) -> None:
+        """Closes standard output, unless it is plugin code that asks: then nothing is closed."""
+        if not getattr(_diverted, "here", False):
+            self._stdout.close()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(sys.stderr if getattr(_diverted, "here", False) else self._stdout, name)
@@ -154,13 +160,15 @@ class _Diversion:
     def begin(cls) -> None:
         with cls._lock:
             cls._running += 1
-            if not isinstance(sys.stdout, cls):
-                sys.stdout = cast(TextIO, cls(sys.stdout))
+            if not isinstance(getattr(sys, "stdout", None), cls):
+                cls._last = cls(sys.stdout)
+                sys.stdout = cast(TextIO, cls._last)
 
     @classmethod
     def end(cls) -> None:
+        """Puts standard output back, also where plugin code has taken it away."""
         with cls._lock:
             cls._running -= 1
-            stdout: object = sys.stdout
-            if not cls._running and isinstance(stdout, cls):
-                sys.stdout = stdout._stdout
+            stdout: object = getattr(sys, "stdout", None) or cls._last
+            if isinstance(stdout, cls):
+                sys.stdout = cast(TextIO, cls._last if cls._running else stdout._stdout)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from capgate.plugins import builtin
@@ -118,8 +119,9 @@ def load(
     if problems:
         problems.sort(key=_place)
         raise PolicyInvalid(problems)
+    settings = {source.origin.name: dict(source.config) for source in sources if source.config}
     return LoadedPlugins(
-        catalog=catalog,
+        catalog=replace(catalog, settings=settings) if settings else catalog,
         rule_folders=_rule_folders(gathered),
         decided=_decided(gathered),
         listing=tuple(_listing(one) for one in gathered),

@@ -110,6 +110,7 @@ class Catalog:
         primitives, placements, operators: name to terms.
         facts: dotted path to terms.
         plugins: (name, version) of every plugin that contributed, in no meaningful order.
+        settings: plugin name to what the host's configuration says for it, as JSON data.
     """
 
     capabilities: Mapping[str, str]
@@ -118,6 +119,7 @@ class Catalog:
     operators: Mapping[str, OperatorTerms] = field(default_factory=lambda: _NOTHING)
     facts: Mapping[str, FactTerms] = field(default_factory=lambda: _NOTHING)
     plugins: tuple[tuple[str, str], ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
 
     @cached_property
     def mediated(self) -> tuple[str, ...]:
@@ -142,4 +144,5 @@ class Catalog:
             "operators": sorted(self.operators),
             "facts": {path: terms.type for path, terms in self.facts.items()},
             "plugins": [list(plugin) for plugin in sorted(self.plugins)],
+            "settings": dict(self.settings),
         }

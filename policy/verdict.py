@@ -29,7 +29,7 @@ class Verdict(NamedTuple):
         rule: id of the first refusing rule, *the* refusal; None when admitted.
         why: its reason; None when admitted.
         refusals: every refusal and warning, in reading order.
-        declared: the declared capabilities, in order; those that are no text are left out.
+        declared: the declared capabilities, in order, when admitted.
         discloses: what its primitives disclose, when admitted.
         placement: the terms of the placement asked about.
         policy: fingerprint of the rules that decided, ``sha256:<hex>``.
@@ -90,6 +90,10 @@ class Verdict(NamedTuple):
         }
 
 
+#: Keys of a stored descriptor that the host writes; what a submitter puts there is ignored (contract 11.7).
+_SET_BY_HOST = ("state", "refusal", "proposedAt", "source")
+
+
 class Secret(NamedTuple):
     """A header that a tool fills from the host's environment (contract 11.9).
 
@@ -140,12 +144,15 @@ class Plan(NamedTuple):
         subject: the descriptor's own part: id, name, description, source, runsIn, declared, bounds, tools;
             a copy, as canonical JSON. Header values that name no variable are left out: they are never
             sent (contract 7), and may be a secret that somebody wrote there (contract 11.2).
+        descriptor: SHA-256 over the canonical form of the whole descriptor, what is left out included, but
+            for the keys that a host sets (contract 11.7); so the plan's digest binds all of it.
         budgets: how much it may use.
         secrets: the headers filled from the environment.
     """
 
     verdict: Verdict
     subject: bytes
+    descriptor: str
     budgets: Budgets
     secrets: tuple[Secret, ...]
 
@@ -164,6 +171,7 @@ class Plan(NamedTuple):
 
         subject: dict[str, Any] = json.loads(self.subject)
         return subject | {
+            "descriptor": self.descriptor,
             "placement": self.verdict.placement.name,
             "budgets": self.budgets.to_json(),
             "gate": self.verdict.to_json(),
@@ -186,7 +194,14 @@ def plan_of(descriptor: Any, verdict: Verdict) -> Plan:
     subject["declared"] = declared = data.get("capabilities") or []
     subject["bounds"] = bounds
     subject["tools"] = [_without_values(tool) for tool in tools] if type(tools) is list else tools
-    return Plan(verdict, canonical(subject), _budgets(bounds, declared), tuple(_secrets(tools, bounds)))
+    submitted = {key: value for key, value in data.items() if key not in _SET_BY_HOST} if data else descriptor
+    return Plan(
+        verdict,
+        canonical(subject),
+        digest(submitted),
+        _budgets(bounds, declared),
+        tuple(_secrets(tools, bounds)),
+    )
 
 
 def _budgets(bounds: Any, declared: Any) -> Budgets:

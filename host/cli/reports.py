@@ -59,7 +59,7 @@ def read_targets(form: str, outputs: Iterable[str]) -> list[Target]:
     ``FORMAT:FILE`` adds a report; a plain ``FILE`` takes the main one from standard output.
 
     Raises:
-        click.BadParameter: two plain files, or a file that two reports would go to.
+        click.BadParameter: an unknown format, two plain files, or a file that two reports would go to.
     """
     main = Target(form, None)
     more = []
@@ -67,6 +67,10 @@ def read_targets(form: str, outputs: Iterable[str]) -> list[Target]:
         name, colon, path = output.partition(":")
         if colon and name in FORMATS:
             more.append(Target(name, path))
+        elif colon and name.isalpha():
+            # A misspelt format must not end as a file of that name, with nobody the wiser.
+            wrong = f"{name!r} is none of the formats {', '.join(FORMATS)}. For a file of that name write './{output}'."
+            raise click.BadParameter(wrong, param_hint="'--output'")
         elif main.path is None:
             main = Target(form, output)
         else:

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-from capgate.policy.authoring.given import Gates, read_given
+from capgate.policy.authoring.given import Gates, Given, read_given
 from capgate.policy.authoring.judging import Judge
 from capgate.policy.authoring.settle import Subject
 from capgate.policy.authoring.space import Bounds, Space, size_of
@@ -17,6 +17,7 @@ __all__ = ["Change", "Difference", "Sides", "changed_triggers", "compare", "sear
 
 #: So many descriptors are looked at.
 LIMIT: Final = 100_000
+_USUAL: Final = Given()
 
 #: (old, new, subject) to whether the two differ in the way that is looked for.
 Differs = Callable[[Judge, Judge, Subject], bool]
@@ -56,19 +57,20 @@ class Difference(NamedTuple):
     bounds: Bounds | None
 
 
-def compare(sides: Sides, seeds: Iterable[Subject] = (), limit: int = LIMIT) -> Difference:
+def compare(sides: Sides, seeds: Iterable[Subject] = (), given: Given = _USUAL, limit: int = LIMIT) -> Difference:
     """Looks for descriptors that one side refuses and the other one admits.
 
     Args:
         sides: both.
         seeds: descriptors that are looked at first, besides the examples of all rules.
+        given: what descriptors are judged against to begin with.
         limit: how many descriptors are looked at, at most.
     """
     asks = [*changed_triggers(sides.old, sides.new), *changed_triggers(sides.new, sides.old)]
     if not asks and _stages(sides.old.rules) == _stages(sides.new.rules):
         return Difference(None, None, None)
     every = [*seeds, *_examples(sides.old.rules), *_examples(sides.new.rules)]
-    space = Space(sides, asks, every, limit)
+    space = Space(sides, asks, every, limit, given)
     old, new = Judge(sides.old.rules, sides.old), Judge(sides.new.rules, sides.new)
     found: dict[bool, list[Subject]] = {True: [], False: []}
     reached: dict[bool, int] = {}
@@ -81,9 +83,11 @@ def compare(sides: Sides, seeds: Iterable[Subject] = (), limit: int = LIMIT) -> 
         if before is not after:
             found[after].append(subject)
             reached.setdefault(after, space.bounds.at_once)
-    return Difference(
-        _change(found[True], _loosens, old, new), _change(found[False], _tightens, old, new), space.bounds
-    )
+    loosened = _change(found[True], old, new)
+    tightened = _change(found[False], new, old)
+    for change, refuses, admits in ((loosened, sides.old, sides.new), (tightened, sides.new, sides.old)):
+        assert change is None or _confirmed(change.subject, refuses, admits), "the gates say otherwise"
+    return Difference(loosened, tightened, space.bounds)
 
 
 def search(
@@ -119,21 +123,26 @@ def shrink(subject: Subject, keeps: Callable[[Subject], bool]) -> Subject:
     return subject
 
 
-def _change(found: Sequence[Subject], keeps: Differs, old: Judge, new: Judge) -> Change | None:
+def _change(found: Sequence[Subject], refuses: Judge, admits: Judge) -> Change | None:
+    """The smallest of what one side refuses and the other one admits."""
     if not found:
         return None
-    least = shrink(min(found, key=size_of), lambda smaller: keeps(old, new, smaller))
-    judge = old if keeps is _loosens else new
-    refusals = judge.refusals(least.descriptor, least.given)
+
+    def keeps(subject: Subject) -> bool:
+        return admits.decide(*subject) is None and refuses.decide(*subject) is not None
+
+    least = shrink(min(found, key=size_of), keeps)
+    refusals = refuses.refusals(*least)
     return Change(least, tuple(refusal.rule for refusal in refusals if refusal.severity == "refuse"))
 
 
-def _loosens(old: Judge, new: Judge, subject: Subject) -> bool:
-    return new.decide(*subject) is None and old.decide(*subject) is not None
-
-
-def _tightens(old: Judge, new: Judge, subject: Subject) -> bool:
-    return old.decide(*subject) is None and new.decide(*subject) is not None
+def _confirmed(subject: Subject, refuses: Gates, admits: Gates) -> bool:
+    """Whether the gates themselves say so."""
+    descriptor, given = subject
+    one, other = (
+        gates.on(given).decide(descriptor, given.placement, frozenset(given.taken)) for gates in (refuses, admits)
+    )
+    return one is not None and other is None
 
 
 def _texts(rule: Rule, rules: RuleSet) -> Iterator[str]:

@@ -160,7 +160,8 @@ class _Reader:
             self.varied[_TOOLS] = None
 
     def dimensions(self) -> list[Dimension]:
-        made = [self.dimension(place) for place in sorted(self.varied, key=lambda place: (len(place), format_path(place)))]
+        places = sorted(self.varied, key=lambda place: (len(place), format_path(place)))
+        made = [self.dimension(place) for place in places]
         if self.shapes:
             made += [_fixed(place, values) for place, values in _MALFORMED.items()]
         return [*made, *self.settings()]
@@ -170,30 +171,27 @@ class _Reader:
         tried = [value for check, operand in there.checks for value in _values(check, operand)]
         plain = _classes([*there.domain.values(tried)], there.checks)
         items = _items(there)
+        name, count = format_path(place), len(plain)
         if place == _TOOLS:
-            return Dimension(format_path(place), place, lambda base: [*plain, *_tools(base)], len(plain) + _MOST_TOOLS)
+            return Dimension(name, place, lambda base: [*plain, *_tools(base)], count + _MOST_TOOLS)
         if not items and not any(type(value) is list for value in plain):
-            return Dimension(format_path(place), place, lambda base: plain, len(plain))
+            return Dimension(name, place, lambda base: plain, count)
         return Dimension(
-            format_path(place), place, lambda base: _unique([*plain, *_lists(base, place, items)]), len(plain) + 2 * len(items)
+            name, place, lambda base: _unique([*plain, *_lists(base, place, items)]), count + 2 * len(items)
         )
 
     def settings(self) -> Iterator[Dimension]:
         if any(fact.startswith("placement.") for fact in self.facts):
             words = [text for texts in self.facts.values() for text in texts]
             names = [name for name in self.catalog.capabilities if name in words] or list(self.catalog.capabilities)
-            sets = [
-                part for size in range(min(len(names), 3) + 1) for part in combinations(names, size)
-            ] + [tuple(self.catalog.capabilities)]
-            own = [(*terms.mechanisms, name) for terms in self.catalog.placements.values() for name in names]
-            less = [
-                tuple(kept for kept in terms.mechanisms if kept != name)
-                for terms in self.catalog.placements.values()
-                for name in names
-            ]
-            every = list(dict.fromkeys([*sets, *own, *less]))
+            sets = [part for size in range(min(len(names), 3) + 1) for part in combinations(names, size)]
+            sets.append(tuple(self.catalog.capabilities))
+            for terms in self.catalog.placements.values():
+                for name in names:
+                    without = tuple(kept for kept in terms.mechanisms if kept != name)
+                    sets += [(*without, name), without]
             options = [Settings({"placement": name}) for name in self.catalog.placements]
-            options += [Settings({"mechanisms": part}) for part in every]
+            options += [Settings({"mechanisms": part}) for part in dict.fromkeys(sets)]
             yield Dimension("the placement", (), lambda base: options, len(options))
         if "host.taken" in self.facts:
             texts = dict.fromkeys(["a", *self.facts["host.taken"]])
@@ -212,8 +210,9 @@ def _items(place: _Place) -> list[Any]:
             named.append(operand)
         elif check.operator in ("subset_of", "equals", "in", "not_in") and type(operand) is list:
             named += operand
-    parts = [(part, part.operand) for _, operand in place.checks if isinstance(operand, Each) for part in operand.checks]
-    return _unique([*named, *_classes([value for value in tried if value is not ABSENT], [*place.item_checks, *parts])])
+    each = [operand for _, operand in place.checks if isinstance(operand, Each)]
+    checks = [*place.item_checks, *((part, part.operand) for operand in each for part in operand.checks)]
+    return _unique([*named, *_classes([value for value in tried if value is not ABSENT], checks)])
 
 
 def _fixed(place: Path, values: Sequence[Any]) -> Dimension:

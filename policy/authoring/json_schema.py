@@ -81,10 +81,11 @@ def _shipped(catalog: Catalog, rules: RuleSet) -> dict[str, Any]:
 def _cases(catalog: Catalog, rules: RuleSet) -> dict[str, Any]:
     case = ("cases", "*")
     ids = {"examples": list(rules.rules)}
+    expected: list[Any] = [{"required": [key]} for key in ("refused", "absent", "exactly", "places", "decision")]
     extra: dict[Place, Mapping[str, Any]] = {
         case: {
             "oneOf": [{"required": ["descriptor"]}, {"required": ["path"]}],
-            "anyOf": [{"required": [key]} for key in ("refused", "absent", "exactly", "places", "decision")],
+            "anyOf": expected,
             "dependentSchemas": {
                 "exactly": {"not": {"anyOf": [{"required": ["refused"]}, {"required": ["absent"]}]}},
             },

@@ -79,8 +79,8 @@ def _moved(mutant: Mutant, gates: Gates) -> Iterator[tuple[Gates, Rule, int]]:
         yield gates, gates.rules.rules[id], number
     if mutant.kind == "stage":
         ((id, number),) = mutant.triggers
-        for other in gates.rules.rules.values():
-            yield from ((gates, other, place) for place in range(len(other.triggers)) if (other.id, place) != (id, number))
+        every = [(rule, place) for rule in gates.rules.rules.values() for place in range(len(rule.triggers))]
+        yield from ((gates, rule, place) for rule, place in every if (rule.id, place) != (id, number))
 
 
 def _differs(old: Judge, new: Judge, subject: Subject) -> bool:
@@ -92,9 +92,7 @@ def _said(refusals: list[Refusal]) -> list[tuple[str, str, str]]:
     return [(refusal.rule, refusal.path, refusal.severity) for refusal in refusals]
 
 
-def _written(
-    mutant: Mutant, subject: Subject, before: Sequence[Refusal], after: Sequence[Refusal]
-) -> tuple[str, str]:
+def _written(mutant: Mutant, subject: Subject, before: Sequence[Refusal], after: Sequence[Refusal]) -> tuple[str, str]:
     """An example of the rule where that can tell the two apart, else a case."""
     given = subject.given.to_json()
     tail = f", given: {flow(given)}" if given else ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final
 
 from capgate.policy.authoring.alternatives import OPPOSITES, literals, neighbour
@@ -117,13 +118,13 @@ def mutants_of_ruleset(sources: Sources) -> Iterator[Mutant]:
     rows = sources.rows()
     for number, (stage, ids) in enumerate(rows):
         at: Path = ("stages", number, "rules")
-        for first, (one, other) in enumerate(zip(ids, ids[1:], strict=False)):
+        for first, (one, other) in enumerate(pairwise(ids)):
             there = (*at, first)
             edits = {RULESET: text.swap(there, (*at, first + 1))}
             what = f"'{one}' after '{other}'"
             moved = sources.asked(stage, (one, other))
             yield Mutant("order", f"ruleset stage {stage}", what, (one, other), moved, RULESET, there, edits)
-    for number, ((one, ids), (other, others)) in enumerate(zip(rows, rows[1:], strict=False)):
+    for number, ((one, ids), (other, others)) in enumerate(pairwise(rows)):
         place: Path = ("stages", number)
         edits = {RULESET: text.swap(place, ("stages", number + 1))}
         every = tuple(dict.fromkeys((*ids, *others)))
@@ -192,8 +193,7 @@ class _OfRule:
             listing = self.listing(drop=None if stays else stage, add=target)
             if listing is not None:
                 there, edits = (*at, "stage"), self.text.replace((*at, "stage"), target)
-                moved = ((self.id, number),)
-                yield self.made("stage", there, f"in the stage '{target}'", edits, listing, moved)
+                yield self.made("stage", there, f"in the stage '{target}'", edits, listing, ((self.id, number),))
 
     def listing(self, *, drop: str | None, add: str | None = None) -> dict[str, list[Edit]] | None:
         """What has to change in the ``ruleset.yaml``; None where a stage would be left without rules."""

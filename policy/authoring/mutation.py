@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path as FilePath
 from typing import Final, NamedTuple
 
@@ -19,7 +20,7 @@ from capgate.policy.authoring.mutants import Mutant, Sources, mutants_of_rule, m
 from capgate.policy.authoring.suite import Suite, gather
 from capgate.policy.authoring.trials import Trial
 from capgate.policy.documents import load_yaml
-from capgate.policy.errors import PolicyInvalid
+from capgate.policy.errors import PolicyInvalid, Span
 from capgate.policy.folders import RULESET, rule_files
 from capgate.policy.rule_errors import Problems
 from capgate.policy.rulefile import Rule, load_rule_file, read_rule_file
@@ -73,16 +74,18 @@ class Mutation:
         homes: dict[FilePath, str] = {}
         for rule in gates.rules.rules.values():
             homes.setdefault(FilePath(rule.document.name).parent, rule.provider)
-        self._folders = [_Folder(RuleFolder(path, who), rule_files(path, Problems()) or {}) for path, who in homes.items()]
+        places = [RuleFolder(path, provider) for path, provider in homes.items()]
+        self._folders = [_Folder(place, rule_files(place.path, Problems()) or {}) for place in places]
         self.whole = Judge(gates.rules, gates)
         self._loops = {stage.name: stage.loop for stage in gates.rules.stages}
         self._vocabulary = Vocabulary(gates.catalog)
         self._trials = _by_rule(self.suite.trials)
         self.shape = {rule.id for stage in gates.rules.stages if stage.name == _SHAPE for rule, _ in stage.triggers}
         chosen = [folder for folder in self._folders if not folders or folder.home.path in folders]
-        found = [pair for folder in chosen for pair in self._mutants(folder, only)]
-        self.mutants = [mutant for _, mutant in found]
-        self._homes = [folder for folder, _ in found]
+        found = [made for folder in chosen for made in self._mutants(folder, only)]
+        self.mutants = [mutant for _, mutant, _ in found]
+        self._homes = [folder for folder, _, _ in found]
+        self._loaded = [rules for _, _, rules in found]
 
     def judge(self, number: int) -> Result:
         """Tries one mutant on the tests."""
@@ -91,9 +94,12 @@ class Mutation:
 
     def rules(self, number: int) -> RuleSet:
         """The rule set with one mutant in it."""
-        rules = self._load(self._homes[number], self.mutants[number])
-        assert rules is not None, "what the loader refuses is no mutant"
-        return rules
+        return self._loaded[number]
+
+    def span(self, number: int) -> Span:
+        """Where a mutant was changed first."""
+        folder, mutant = self._homes[number], self.mutants[number]
+        return load_yaml(folder.files[mutant.file], str(folder.home.path / mutant.file)).span(mutant.at, key=True)
 
     def sources(self, number: int) -> Iterator[tuple[FilePath, str, str]]:
         """The files that a mutant changes: path, text before and after."""
@@ -102,19 +108,18 @@ class Mutation:
             text = folder.files[name].decode()
             yield folder.home.path / name, text, edited(text, edits)
 
-    def _mutants(self, folder: _Folder, only: Sequence[str]) -> Iterator[tuple[_Folder, Mutant]]:
+    def _mutants(self, folder: _Folder, only: Sequence[str]) -> Iterator[tuple[_Folder, Mutant, RuleSet]]:
         texts = {name: source.decode() for name, source in folder.files.items()}
         data = {name: load_yaml(source, name).data for name, source in folder.files.items()}
         stages = [stage.name for stage in self.gates.rules.stages]
         sources = Sources(texts, data, listed=folder is self._folders[_BASE], stages=stages, near=self._near)
-        names = [name.removesuffix(".yaml") for name in folder.files if name != RULESET]
-        for id in names:
-            if not only or id in only:
-                for mutant in mutants_of_rule(id, sources):
-                    if self._shows(mutant) and self._load(folder, mutant) is not None:
-                        yield folder, mutant
-        if not only:
-            yield from ((folder, mutant) for mutant in mutants_of_ruleset(sources) if self._shows(mutant))
+        ids = [name.removesuffix(".yaml") for name in folder.files if name != RULESET]
+        made = [mutants_of_rule(id, sources) for id in ids if not only or id in only]
+        made += [] if only else [mutants_of_ruleset(sources)]
+        for mutant in chain.from_iterable(made):
+            rules = self._load(folder, mutant) if self._shows(mutant) else None
+            if rules is not None:
+                yield folder, mutant, rules
 
     def _shows(self, mutant: Mutant) -> bool:
         """Whether a change of the order can be seen: not where what changed places never refuses together."""
@@ -153,7 +158,7 @@ class Mutation:
             return self._load_all(folder, changed)
         (id,) = mutant.rules
         rule = self._load_rule(folder, id, changed[f"{id}.yaml"])
-        return rule and _with(self.gates.rules, rule)
+        return _with(self.gates.rules, rule) if rule else None
 
     def _load_all(self, folder: _Folder, changed: Mapping[str, str]) -> RuleSet | None:
         def files(path: FilePath, problems: Problems) -> dict[str, bytes]:
@@ -171,7 +176,9 @@ class Mutation:
         problems = Problems()
         name = str(folder.home.path / f"{id}.yaml")
         file = load_rule_file(text.encode(), name, id, folder.home.provider, problems)
-        rule = file and read_rule_file(
+        if file is None:
+            return None
+        rule = read_rule_file(
             file,
             stages=self._loops,
             unread=lambda stage: False,
@@ -191,9 +198,9 @@ class Mutation:
         whole = Judge(rules, self.gates)
         stops = any(id in self.shape for id in mutant.rules)
         for trial in self.suite.trials:
-            if stops or trial.exactly is not None or trial.places is not None or trial.decision is not None:
-                if not passes(trial, whole.refusals(trial.descriptor, trial.given)):
-                    return _title(trial)
+            tells = stops or trial.exactly is not None or trial.places is not None or trial.decision is not None
+            if tells and not passes(trial, whole.refusals(trial.descriptor, trial.given)):
+                return _title(trial)
         return None
 
 

@@ -15,7 +15,7 @@ from itertools import combinations, product
 from typing import Any, Final
 
 from capgate.policy.authoring.dimensions import Dimension, Settings, dimensions_of
-from capgate.policy.authoring.given import Gates
+from capgate.policy.authoring.given import Gates, Given
 from capgate.policy.authoring.seeds import first
 from capgate.policy.authoring.settle import Subject, settle
 from capgate.policy.documents import DocumentError, canonical
@@ -25,6 +25,7 @@ from capgate.policy.rulefile import Rule
 __all__ = ["Bounds", "Space", "size_of"]
 
 _DIGEST: Final = "0" * 64
+_USUAL: Final = Given()
 
 
 @dataclass(slots=True)
@@ -64,18 +65,24 @@ class Space:
         asks: the triggers in which they differ: the side, the rule, and the number of its trigger.
         seeds: descriptors that are tried as they are.
         limit: how many descriptors are tried at most.
+        given: what they are judged against to begin with.
 
     Attributes:
         bounds: what was looked at so far.
     """
 
     def __init__(
-        self, sides: Sequence[Gates], asks: Sequence[tuple[Gates, Rule, int]], seeds: Sequence[Subject], limit: int
+        self,
+        sides: Sequence[Gates],
+        asks: Sequence[tuple[Gates, Rule, int]],
+        seeds: Sequence[Subject],
+        limit: int,
+        given: Given = _USUAL,
     ):
         self._seeds = list(seeds)
         self._limit = limit
         self._dimensions = dimensions_of(sides, [(gates, rule.triggers[number]) for gates, rule, number in asks])
-        made = list(_bases(sides[0]))
+        made = [subject._replace(given=given) for subject in _bases(sides[0])]
         for gates, rule, number in asks:
             found = first(rule, number, gates)
             made += [found.subject] if found else []

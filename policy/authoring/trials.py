@@ -77,7 +77,6 @@ def examples_of(rule: Rule, catalog: Catalog, problems: Problems) -> Iterator[Tr
         if found:
             problems.extend(found)
             continue
-        expected = {"refused" if example.refused else "absent": (rule.id,)}
         yield Trial(
             "example",
             f"{'refused' if example.refused else 'admitted'} {counts[example.refused]}",
@@ -87,7 +86,8 @@ def examples_of(rule: Rule, catalog: Catalog, problems: Problems) -> Iterator[Tr
             (*example.source, "descriptor"),
             example.descriptor,
             read_given(example.given),
-            **expected,
+            refused=(rule.id,) if example.refused else (),
+            absent=() if example.refused else (rule.id,),
         )
 
 

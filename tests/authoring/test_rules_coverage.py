@@ -172,6 +172,7 @@ def covered(
         ("capabilities", {"capability": {"exists": True}}, {T}),
         ("capabilities", {"capability": {"matches": "a"}}, {T, F, U}),
         ("hosts", {"host": {"matches": "a"}}, {T, F}),
+        ("bounds", {"subject.destinations": {"each": {"empty": True}}}, {T, F}),
         # What tests can suppose of placements, and what is fixed.
         ("bounds", {"placement.mechanisms": {"contains": "exec"}}, {T, F}),
         ("bounds", {"placement.mechanisms": {"contains": "raed"}}, {F}),

@@ -195,7 +195,7 @@ def test_a_rule_with_a_loop_of_its_own_gets_cases(tmp_path: Path, list_: str) ->
     "pattern",
     [
         "", "a", ".", "[a-z]+", "[^a-z]{3}", "a|b", "(?:ab)*c?", r"\d{2}\.\d+", r"\w+@\w+", r"\s", "^a$",
-        "[0-9a-f]{64}", "[^a0-]", "(?P<x>a)b", r"a{2,}", "x.*y", r"[\w-]+", "é+", "[^/]*", r"\D", r"\S\W",
+        "[0-9a-f]{64}", "[^a0-]", "[^a]", "[^b]", r"[^\w.]", "(?P<x>a)b", r"a{2,}", "x.*y", r"[\w-]+", "é+", "[^/]*", r"\D", r"\S\W",
     ],
 )  # fmt: skip
 def test_a_text_that_a_pattern_matches_is_found(pattern: str) -> None:

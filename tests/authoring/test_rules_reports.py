@@ -127,7 +127,7 @@ def test_the_junit_of_a_run_fails_for_what_is_lacking(rules: Run, overlay: Overl
 
 def test_the_junit_of_the_shipped_rules_has_no_failure(rules: Run) -> None:
     found = suites(rules("test", "--format", "junit").out)
-    assert len(found) == 14
+    assert len(found) >= 14
     assert {(suite.get("failures"), suite.get("errors")) for suite in found} == {("0", "0")}
 
 

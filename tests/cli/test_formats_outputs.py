@@ -49,8 +49,18 @@ def test_a_plain_file_takes_the_main_report_and_leaves_nothing_to_standard_outpu
     assert (folder / "log.sarif").read_text().startswith('{"$schema"')
 
 
-@pytest.mark.parametrize("name", ["bogus:report", "a:b:c", ":report", "Sarif:x", "C:report", "./json:report"])
-def test_what_is_before_a_colon_and_no_format_belongs_to_the_file(
+@pytest.mark.parametrize("name", ["bogus:report", "a:b:c", "Sarif:x", "C:report"])
+def test_a_misspelt_format_is_refused_and_nothing_is_written(
+    name: str, inputs: str, capgate: Run, folder: Path
+) -> None:
+    done = capgate("check", inputs, "--output", name)
+    assert (done.code, done.out) == (2, "")
+    assert f"is none of the formats {', '.join(FORMATS)}" in " ".join(done.err.split())
+    assert not (folder / name).exists()
+
+
+@pytest.mark.parametrize("name", [":report", "./json:report", "re-port:x", "./bogus:report"])
+def test_what_is_before_a_colon_and_no_word_belongs_to_the_file(
     name: str, inputs: str, capgate: Run, folder: Path
 ) -> None:
     done = capgate("check", inputs, "--output", name)

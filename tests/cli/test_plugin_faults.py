@@ -188,6 +188,13 @@ def test_a_plugin_that_fails_at_a_decision_refuses_that_descriptor(
     assert odd["remedy"]
 
 
+@pytest.mark.parametrize("body", ["del sys.stdout", "sys.stdout.close()", "sys.stdout = None"])
+def test_a_plugin_that_takes_the_output_away_harms_no_report(body: str, place: Place, process: Run) -> None:
+    done = judge(place, process, FACTS, body)
+    assert (done.code, done.err) == (0, "")
+    assert [found["decision"] for found in done.results] == ["admitted"] * 3
+
+
 @pytest.mark.parametrize("source", [FACTS, OPERATOR])
 def test_a_plugin_that_hangs_costs_one_deadline_and_admits_nothing(source: str, place: Place, process: Run) -> None:
     done = judge(place, process, source, "threading.Event().wait()")
@@ -232,6 +239,15 @@ def test_what_a_plugin_prints_does_not_get_into_a_report(place: Place, process: 
     assert noisy.err.count("noise") == 2 + 1 + 3
     assert "noise" not in place.run(process, "check", "--rules", "rules").out
     assert json.loads(place.run(process, "plugins", "--format", "json").out)["plugins"]
+
+
+def test_the_config_of_a_plugin_is_part_of_the_fingerprint(place: Place, process: Run) -> None:
+    lay_out(place.packages, "odd", START + FACTS.format(body="return 5"))
+    prints = []
+    for config in ({"depth": 5}, {"depth": 6}, {"depth": 5}):
+        place.config("odd", "sound", config=config)
+        prints.append(json.loads(place.run(process, "check", "--format", "json").out)["policy"]["fingerprint"])
+    assert prints[0] == prints[2] != prints[1]
 
 
 @pytest.mark.parametrize(

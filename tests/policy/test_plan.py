@@ -128,3 +128,15 @@ def test_the_digest_is_over_the_canonical_form_of_all_the_rest(gate: capgate.Gat
 def test_the_digest_changes_with_a_budget_that_is_left_to_the_host(gate: capgate.Gate) -> None:
     said = feed(bounds={"hosts": ["feeds.test"], "maxRequests": 12, "window": "process"})
     assert gate.plan(feed()).digest != gate.plan(said).digest
+
+
+def test_the_digest_binds_what_the_plan_does_not_show(gate: capgate.Gate) -> None:
+    plans = [gate.plan(with_headers({"Accept": value})) for value in ("text/plain", "text/html")]
+    assert plans[0].subject == plans[1].subject
+    assert plans[0].digest != plans[1].digest
+    assert gate.plan(feed(note=1)).digest != gate.plan(feed(note=2)).digest
+
+
+def test_what_a_host_writes_into_a_stored_descriptor_changes_no_plan(gate: capgate.Gate) -> None:
+    stored = feed(state="pending", proposedAt="2026-11-30T10:00:00Z", refusal={"rule": "x", "why": "y"})
+    assert gate.plan(stored) == gate.plan(feed())

@@ -13,8 +13,10 @@ __all__ = ["command"]
 #: Each command, and the module that defines it.
 _COMMANDS: Final = {
     "coverage": "capgate.host.cli.rules.coverage",
+    "diff": "capgate.host.cli.rules.diff",
     "explain": "capgate.host.cli.rules.explain",
     "list": "capgate.host.cli.rules.listing",
+    "mutate": "capgate.host.cli.rules.mutate",
     "schema": "capgate.host.cli.rules.schema",
     "show": "capgate.host.cli.rules.show",
     "test": "capgate.host.cli.rules.test",

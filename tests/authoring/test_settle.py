@@ -1,0 +1,173 @@
+"""Descriptors in which a path is given a value: whatever stands in its way, and without touching the one given."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import capgate
+from capgate.plugins.api import Fact
+from capgate.policy.authoring.coverage import cover
+from capgate.policy.authoring.given import Gates
+from capgate.policy.authoring.seeds import first
+from capgate.policy.authoring.settle import Subject, settings_of, settle
+from capgate.policy.authoring.starters import start, text_of
+from capgate.policy.authoring.suite import gather, run
+from capgate.policy.operators import ABSENT
+from capgate.policy.vocabulary import Vocabulary
+from plugin_samples.faulty import Plugin
+from reference.rulesets import Overlay
+from reference.shipped import write_overlay
+
+CLOCK = {"tools": [{"name": "a", "primitive": "now"}]}
+
+
+@pytest.mark.parametrize(
+    ("descriptor", "place", "value", "made"),
+    [
+        ({}, ("id",), "x", {"id": "x"}),
+        ({}, ("bounds", "hosts"), ["a"], {"bounds": {"hosts": ["a"]}}),
+        ({"bounds": 5}, ("bounds", "hosts"), ["a"], {"bounds": {"hosts": ["a"]}}),
+        ({}, ("tools", 0, "name"), "x", {"tools": [{"name": "x"}]}),
+        ({"tools": [{"name": "a"}]}, ("tools", 1, "name"), "x", {"tools": [{"name": "a"}, {"name": "x"}]}),
+        ({"tools": [5]}, ("tools", 0, "name"), "x", {"tools": [{"name": "x"}]}),
+        ({"id": "a"}, ("id",), ABSENT, {}),
+        ({}, ("id",), ABSENT, {}),
+        ({}, ("bounds", "hosts"), ABSENT, {}),
+        ({"bounds": 5}, ("bounds", "hosts"), ABSENT, {"bounds": 5}),
+        ({"tools": ["a", "b"]}, ("tools", 0), ABSENT, {"tools": ["b"]}),
+        ({"id": "a"}, (), {"x": 1}, {"x": 1}),
+        ({"id": "a"}, (), ABSENT, None),
+        (5, ("id",), "x", None),
+        ({"tools": []}, ("tools", 3), "x", None),
+        ({"tools": []}, ("tools", 3, "name"), "x", None),
+    ],
+)
+def test_a_value_is_put_in_its_place(descriptor: Any, place: tuple[Any, ...], value: Any, made: Any) -> None:
+    before = copy.deepcopy(descriptor)
+    found = settle(Subject(descriptor), place, value)
+    assert (found and found.descriptor) == made
+    assert descriptor == before
+
+
+def test_a_tool_that_is_none_is_not_repeated(gates: Gates) -> None:
+    vocabulary = Vocabulary(gates.catalog)
+    tool = next(stage.loop.element for stage in gates.rules.stages if stage.loop and stage.loop.variable == "tool")
+    reference = vocabulary.resolve("tool.first_use", {"tool": tool})
+    assert settings_of(reference, [], Subject({"tools": ["a"]}), ("tools", 0), gates.catalog) == []
+    assert len(settings_of(reference, [], Subject(CLOCK), ("tools", 0), gates.catalog)) == 3
+
+
+def gates_with(
+    tmp_path: Path, trigger: dict[str, Any], stage: dict[str, Any] | None = None, plugins: tuple[object, ...] = ()
+) -> Gates:
+    """The shipped rules and one more, called ``mine``."""
+    rule = {
+        "id": "mine",
+        "title": "Mine",
+        "applies_to": "descriptor",
+        "triggers": [{"stage": "own" if stage else "bounds", "reason": "because", **trigger}],
+    }
+    stages = [{"name": "own", "after": "tools", "for_each": stage}] if stage else []
+    folder = write_overlay(Overlay({"mine": rule}, stages), tmp_path / "rules")
+    return Gates(capgate.open_gate(rules=[folder], plugins=plugins))
+
+
+@pytest.mark.parametrize(
+    ("stage", "trigger"),
+    [
+        ({"it": "subject.destinations"}, {"when": {"it.name": {"equals": "a.example"}}}),
+        ({"it": "subject.destinations"}, {"when": {"it": {"exists": True}}}),
+        ({"it": "subject.destinations"}, {"when": {"it.port": {"exists": False}}}),
+        ({"it": "host.taken"}, {"when": {"it": {"equals": "task_status"}}}),
+        ({"it": "catalog.primitives"}, {"when": {"it": {"equals": "now"}}}),
+        ({"it": "descriptor.tools"}, {"when": {"it.params.depth": {"min": 5}}}),
+        ({"it": "descriptor.bounds.hosts"}, {"when": {"it": {"equals": "x"}}}),
+        ({"it": "subject.tools"}, {"for_each": {"need": "it.needs"}, "when": {"need": {"equals": "write"}}}),
+        (
+            {"it": "subject.tools"},
+            {"for_each": {"field": "it.layout"}, "when": {"field.name": {"equals": "input.addr"}}},
+        ),
+        ({"it": "subject.tools"}, {"for_each": {"field": "it.layout"}, "when": {"field": {"type": "object"}}}),
+        (
+            {"it": "subject.tools"},
+            {
+                "for_each": {"field": "it.layout"},
+                "when": {"all": [{"it.wasm.abi": {"equals": "buffer-abi/1"}}, {"field.value": {"max": 3}}]},
+            },
+        ),
+        (
+            {"it": "subject.tools"},
+            {"for_each": {"part": "it.params.parts"}, "when": {"it.name": {"exists": True}}},
+        ),
+        ({"it": "subject.capabilities"}, {"for_each": {"host": "subject.hosts"}, "when": {"it": {"equals": "read"}}}),
+        (None, {"when": {"placement.mechanism.exec": {"exists": False}}}),
+        (None, {"when": {"descriptor.name": {"equals": {"fact": "placement.mechanism.exec"}}}}),
+        (None, {"when": {"descriptor.bounds.maxBytes": {"min": {"fact": "descriptor.bounds.maxRequests"}}}}),
+        (None, {"when": {"descriptor.bounds.maxRequests": {"min": 9007199254740992}}}),
+        (None, {"when": {"descriptor.id": {"minlength": 99}}}),
+        (None, {"when": {"not": {"descriptor.id": {"matches": "a^b"}}}}),
+    ],
+)
+def test_cases_are_found_for_any_kind_of_path(
+    tmp_path: Path, stage: dict[str, Any] | None, trigger: dict[str, Any]
+) -> None:
+    gates = gates_with(tmp_path, trigger, stage)
+    rule = gates.rules.rules["mine"]
+    starter = start(rule, gates)
+    text_of(starter, gates)
+    found = cover([rule], [], gates)
+    assert all(part.possible for part in found)
+    # A parameter is no list in any descriptor that shape lets pass, so nothing walks over one.
+    if "parts" not in str(trigger):
+        assert starter.open == ()
+
+
+def fail(descriptor: Any, placement: str) -> Any:
+    raise RuntimeError("no tide")
+
+
+def test_a_fact_that_cannot_be_had_fails_a_case_with_its_reason(tmp_path: Path) -> None:
+    plugin = Plugin(capgate_facts=[Fact("level", "number", "height", fail)])
+    gates = gates_with(tmp_path, {"when": {"plugin.tides.level": {"min": 5}}}, plugins=(plugin,))
+    tests = tmp_path / "rules" / "tests"
+    tests.mkdir()
+    (tests / "a.yaml").write_text(
+        "cases:\n"
+        "  - {name: silent, descriptor: {tools: []}, exactly: []}\n"
+        "  - {name: expected, descriptor: {tools: []}, refused: [fact-unavailable]}\n"
+        "  - {name: first, descriptor: {id: 5}, absent: [malformed-descriptor]}\n",
+        encoding="utf-8",
+    )
+    suite = gather(gates, [tmp_path / "rules"])
+    silent, expected, malformed = [run(trial, gates) for trial in suite.trials]
+    assert silent.messages[0] == "the refusals are [fact-unavailable], and were to be []"
+    assert "no tide" in silent.messages[1] or "level" in silent.messages[1]
+    assert silent.explanations == ()
+    assert expected.messages == ()
+    assert [explanation.rule.id for explanation in malformed.explanations] == ["malformed-descriptor"]
+    (part,) = cover(suite.rules, suite.trials, gates)
+    assert part.seen == frozenset()
+
+
+def test_a_fact_that_only_an_explanation_asks_for_leaves_the_message(tmp_path: Path) -> None:
+    plugin = Plugin(capgate_facts=[Fact("level", "number", "height", fail)])
+    condition = {"all": [{"descriptor.id": {"equals": "x"}}, {"plugin.tides.level": {"min": 5}}]}
+    gates = gates_with(tmp_path, {"when": condition}, plugins=(plugin,))
+    tests = tmp_path / "rules" / "tests"
+    tests.mkdir()
+    (tests / "a.yaml").write_text(
+        "cases:\n  - {name: a, descriptor: {tools: []}, absent: [no-tools]}\n", encoding="utf-8"
+    )
+    (trial,) = gather(gates, [tmp_path / "rules"]).trials
+    outcome = run(trial, gates)
+    assert outcome.messages == ("no-tools refuses, and was to be silent",)
+    assert outcome.explanations == ()
+
+
+def test_no_seed_is_found_where_no_pattern_can_be_met(tmp_path: Path) -> None:
+    gates = gates_with(tmp_path, {"when": {"descriptor.id": {"matches": "a^b"}}})
+    assert first(gates.rules.rules["mine"], 0, gates) is None
