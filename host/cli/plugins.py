@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -12,11 +12,12 @@ from capgate.host.cli.exits import Exit
 from capgate.host.cli.output import open_output
 from capgate.host.cli.render_text import TextReport
 from capgate.host.cli.terminal import has_colour, width_of
-from capgate.host.inventory import Digest, Found, Given, Loaded, given, loaded, not_allowed
 from capgate.host.safe_json import json_text
-from capgate.plugins.errors import PluginError
 from capgate.policy.errors import PolicyInvalid
 from capgate.policy.text import escape
+
+if TYPE_CHECKING:
+    from capgate.host.inventory import Digest, Found, Given, Loaded
 
 __all__ = ["command"]
 
@@ -41,7 +42,10 @@ def command(form: str) -> int:
       0  all is well
     and 2 where the command line is wrong or the report cannot be written.
     """  # noqa: D301  # click reads the backspace as: leave the next paragraph's lines as they are
-    from capgate.host.assembly import assemble  # takes longest to import, and --help is to be quick
+    # These take longest to import, and --help is to be quick.
+    from capgate.host.assembly import assemble
+    from capgate.host.inventory import given, loaded, not_allowed
+    from capgate.plugins.errors import PluginError
 
     invalid = False
     policy: dict[str, Any] = {}

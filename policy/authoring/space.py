@@ -17,9 +17,10 @@ from typing import Any, Final
 from capgate.policy.authoring.dimensions import Dimension, Settings, dimensions_of
 from capgate.policy.authoring.given import Gates, Given
 from capgate.policy.authoring.seeds import first
-from capgate.policy.authoring.settle import Subject, settle
+from capgate.policy.authoring.settle import Subject
 from capgate.policy.documents import DocumentError, canonical
 from capgate.policy.operators import ABSENT
+from capgate.policy.paths import Path
 from capgate.policy.rulefile import Rule
 
 __all__ = ["Bounds", "Space", "size_of"]
@@ -126,24 +127,34 @@ def size_of(subject: Subject) -> tuple[int, bytes]:
 
 
 def _apply(subject: Subject, dimension: Dimension, value: Any) -> Subject | None:
-    """The subject with another value in one dimension; None where nothing can stand there, or nothing changes."""
+    """The subject with another value in one dimension; None where nothing can stand there."""
     if isinstance(value, Settings):
         return subject._replace(given=subject.given._replace(**value.changes))
-    holder = subject.descriptor
-    for step in dimension.place[:-1]:
-        holder = _part(holder, step)
-        if holder is ABSENT:
-            # What stands higher was taken away; only a value brings it back.
-            return None if value is ABSENT else settle(subject, dimension.place, value)
-        if type(holder) not in (dict, list):
-            return None
-    return settle(subject, dimension.place, value)
+    made = _put(subject.descriptor, dimension.place, value)
+    return None if made is ABSENT else subject._replace(descriptor=made)
 
 
-def _part(holder: Any, step: str | int) -> Any:
+def _put(holder: Any, place: Path, value: Any) -> Any:
+    """A copy of `holder` with `value` at `place`, as far as it differs; `ABSENT` where nothing can stand there.
+
+    What is missing on the way is made, unless it is only to be taken away.
+    """
+    if not place:
+        return value
+    step, rest = place[0], place[1:]
     if isinstance(step, int):
-        return holder[step] if type(holder) is list and step < len(holder) else ABSENT
-    return holder.get(step, ABSENT) if type(holder) is dict else ABSENT
+        items = [] if holder is ABSENT else holder
+        if type(items) is not list or step > len(items):
+            return ABSENT
+        part = _put(items[step] if step < len(items) else ABSENT, rest, value)
+        return ABSENT if part is ABSENT else [*items[:step], part, *items[step + 1 :]]
+    members = {} if holder is ABSENT else holder
+    if type(members) is not dict:
+        return ABSENT
+    if not rest and value is ABSENT:
+        return {key: part for key, part in members.items() if key != step} if step in members else ABSENT
+    part = _put(members.get(step, ABSENT), rest, value)
+    return ABSENT if part is ABSENT else {**members, step: part}
 
 
 def _bases(gates: Gates) -> Iterator[Subject]:
