@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 __all__ = ["RESERVED_TOOL_NAMES", "Catalog", "FactTerms", "OperatorTerms", "PlacementTerms", "PrimitiveTerms"]
 
@@ -22,8 +22,7 @@ RESERVED_TOOL_NAMES = frozenset(
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class PrimitiveTerms:
+class PrimitiveTerms(NamedTuple):
     """What one primitive needs and takes.
 
     Attributes:
@@ -39,12 +38,12 @@ class PrimitiveTerms:
     name: str
     needs: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
-    abis: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: _NOTHING)
+    abis: Mapping[str, tuple[str, ...]] = _NOTHING
     discloses: str = ""
     plugin: str = "capgate"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PlacementTerms:
     """Where an extension may run, and what enforces each capability there.
 
@@ -63,8 +62,7 @@ class PlacementTerms:
     plugin: str = "capgate"
 
 
-@dataclass(frozen=True, slots=True)
-class OperatorTerms:
+class OperatorTerms(NamedTuple):
     """A condition operator that a plugin adds.
 
     Attributes:
@@ -82,8 +80,7 @@ class OperatorTerms:
     plugin: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FactTerms:
+class FactTerms(NamedTuple):
     """A fact that a plugin adds under ``plugin.<plugin>.<name>``.
 
     Attributes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from capgate.policy.catalog import OperatorTerms
 from capgate.policy.documents import Document
@@ -31,21 +31,19 @@ _ELSEWHERE = {"and": "all", "or": "any", "nor": "none"}
 _SHOWN = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(NamedTuple):
     """An operand that is read from the facts: ``{fact: path}``."""
 
     reference: Reference
 
 
-@dataclass(frozen=True, slots=True)
-class Each:
+class Each(NamedTuple):
     """The operand of ``each``: what every element has to meet."""
 
     checks: tuple[Check, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Check:
     """One operator with its operand.
 
@@ -62,8 +60,7 @@ class Check:
     added: OperatorTerms | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Test:
+class Test(NamedTuple):
     """One path with the operators it has to meet, all of them."""
 
     reference: Reference
@@ -71,24 +68,21 @@ class Test:
     at: Path
 
 
-@dataclass(frozen=True, slots=True)
-class AllOf:
+class AllOf(NamedTuple):
     """Holds when every part holds."""
 
     parts: tuple[Condition, ...]
     at: Path
 
 
-@dataclass(frozen=True, slots=True)
-class AnyOf:
+class AnyOf(NamedTuple):
     """Holds when some part holds."""
 
     parts: tuple[Condition, ...]
     at: Path
 
 
-@dataclass(frozen=True, slots=True)
-class Not:
+class Not(NamedTuple):
     """Holds when its part does not."""
 
     part: Condition

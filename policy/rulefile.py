@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from capgate.policy import schema
 from capgate.policy.catalog import OperatorTerms
@@ -40,8 +40,7 @@ _LOOSENING = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Loop:
+class Loop(NamedTuple):
     """``for_each``: a variable, and the list that it walks."""
 
     variable: str
@@ -53,8 +52,7 @@ class Loop:
         return self.over.term.element or Term("submitted")
 
 
-@dataclass(frozen=True, slots=True)
-class Trigger:
+class Trigger(NamedTuple):
     """When a rule refuses, and what it says then.
 
     Attributes:
@@ -76,8 +74,7 @@ class Trigger:
     source: Path
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
+class Example(NamedTuple):
     """A descriptor that the rule has to refuse, or has to be silent on.
 
     Attributes:
@@ -93,7 +90,7 @@ class Example:
     source: Path
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rule:
     """A refusal rule.
 
@@ -122,8 +119,7 @@ class Rule:
         return {key: part for key, part in self.document.data.items() if key not in ("examples", "references")}
 
 
-@dataclass(frozen=True, slots=True)
-class RuleFile:
+class RuleFile(NamedTuple):
     """A rule file that was read as far as its shape; its stages are yet unknown.
 
     Attributes:

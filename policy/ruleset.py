@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path as FilePath
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from capgate.policy import schema
 from capgate.policy.catalog import Catalog
@@ -36,8 +36,7 @@ Files: TypeAlias = "Callable[[FilePath, Problems], dict[str, bytes] | None]"
 RESERVED_IDS = ("policy-invalid", "fact-unavailable")
 
 
-@dataclass(frozen=True, slots=True)
-class RuleFolder:
+class RuleFolder(NamedTuple):
     """A folder of rules to load.
 
     Attributes:
@@ -49,7 +48,7 @@ class RuleFolder:
     provider: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Stage:
     """One stage.
 
@@ -64,7 +63,7 @@ class Stage:
     triggers: tuple[tuple[Rule, Trigger], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RuleSet:
     """Every rule, checked.
 

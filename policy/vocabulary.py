@@ -7,8 +7,8 @@ listed here. A path that is not in the tree is a mistake of the rule, found when
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from capgate.policy.catalog import Catalog, PlacementTerms
 from capgate.policy.paths import Path
@@ -42,8 +42,10 @@ FACTS: tuple[tuple[str, str, str], ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+class Term(NamedTuple):
     """One place in the vocabulary.
 
     Attributes:
@@ -61,14 +63,13 @@ class Term:
     origin: str
     fact: str = ""
     type: str | None = None
-    members: Mapping[str, Term] = field(default_factory=dict)
+    members: Mapping[str, Term] = _NOTHING
     open: bool = False
     element: Term | None = None
     place: Path = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(NamedTuple):
     """A resolved path.
 
     Attributes:
@@ -116,7 +117,7 @@ class Vocabulary:
             "layout": Term("derived", "tool.layout", "list", element=layout, place=("wasm",)),
             "first_use": Term("derived", "tool.first_use", place=("name",)),
         }
-        tool = replace(tool, members={**tool.members, **derived}, fact="tool")
+        tool = tool._replace(members={**tool.members, **derived}, fact="tool")
         self._roots: dict[str, Term] = {
             "descriptor": descriptor,
             "subject": Term(
@@ -137,7 +138,7 @@ class Vocabulary:
                 "group",
                 members={
                     "name": Term("constant", "placement.name", "string"),
-                    "mechanisms": replace(_CONSTANT_LIST, fact="placement.mechanisms"),
+                    "mechanisms": _CONSTANT_LIST._replace(fact="placement.mechanisms"),
                     "mechanism": Term(
                         "constant",
                         "placement.mechanism",
@@ -152,7 +153,7 @@ class Vocabulary:
             "catalog": Term(
                 "group",
                 members={
-                    word: replace(_CONSTANT_LIST, fact=f"catalog.{word}")
+                    word: _CONSTANT_LIST._replace(fact=f"catalog.{word}")
                     for word in ("capabilities", "mediated", "primitives", "abis")
                 },
             ),

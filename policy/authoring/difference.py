@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from capgate.policy.authoring.given import Gates, Given, read_given
 from capgate.policy.authoring.judging import Judge
 from capgate.policy.authoring.settle import Subject
-from capgate.policy.authoring.space import Bounds, Space, size_of
+from capgate.policy.authoring.space import Bounds, Space, plain_subjects, size_of
 from capgate.policy.rulefile import Rule
 from capgate.policy.ruleset import RuleSet
 
@@ -17,6 +18,8 @@ __all__ = ["Change", "Difference", "Sides", "changed_triggers", "compare", "sear
 
 #: So many descriptors are looked at.
 LIMIT: Final = 100_000
+#: So many are looked at for one that is admitted.
+_HELP: Final = 20_000
 _USUAL: Final = Given()
 
 #: (old, new, subject) to whether the two differ in the way that is looked for.
@@ -70,8 +73,11 @@ def compare(sides: Sides, seeds: Iterable[Subject] = (), given: Given = _USUAL, 
     if not asks and _stages(sides.old.rules) == _stages(sides.new.rules):
         return Difference(None, None, None)
     every = [*seeds, *_examples(sides.old.rules), *_examples(sides.new.rules)]
-    space = Space(sides, asks, every, limit, given)
     old, new = Judge(sides.old.rules, sides.old), Judge(sides.new.rules, sides.new)
+    helped = [
+        subject for judge, gates in ((old, sides.old), (new, sides.new)) for subject in _admitted(judge, gates, given)
+    ]
+    space = Space(sides, asks, every, limit, given, helped)
     found: dict[bool, list[Subject]] = {True: [], False: []}
     reached: dict[bool, int] = {}
     for subject in space.subjects():
@@ -121,6 +127,18 @@ def shrink(subject: Subject, keeps: Callable[[Subject], bool]) -> Subject:
                 subject, smaller = candidate, True
                 break
     return subject
+
+
+def _admitted(judge: Judge, gates: Gates, given: Given) -> Iterator[Subject]:
+    """A descriptor that is admitted, where none of the plain ones is: what refuses them asks for more."""
+    plain = list(plain_subjects(gates, given))
+    if any(judge.decide(*subject) is None for subject in plain):
+        return
+    ids = {refusal.rule for subject in plain for refusal in judge.refusals(*subject)}
+    rules = [rule for rule in gates.rules.rules.values() if rule.id in ids]
+    asks = [(gates, rule, number) for rule in rules for number in range(len(rule.triggers))]
+    subjects = Space([gates], asks, [], _HELP, given).subjects()
+    yield from islice((subject for subject in subjects if judge.decide(*subject) is None), 1)
 
 
 def _change(found: Sequence[Subject], refuses: Judge, admits: Judge) -> Change | None:

@@ -74,7 +74,10 @@ def _overlay(catalog: Catalog, rules: RuleSet) -> dict[str, Any]:
 
 
 def _shipped(catalog: Catalog, rules: RuleSet) -> dict[str, Any]:
-    extra = {("stages", "*", "for_each"): FOR_EACH, ("stages", "*", "rules"): {"uniqueItems": True}}
+    extra: dict[Place, Mapping[str, Any]] = {
+        ("stages", "*", "for_each"): FOR_EACH,
+        ("stages", "*", "rules"): {"uniqueItems": True},
+    }
     return _translated(schema.RULESET, extra)
 
 

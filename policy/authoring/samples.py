@@ -9,8 +9,15 @@ from capgate.policy.patterns import Pattern
 
 __all__ = ["matching"]
 
-_CATEGORIES = {"CATEGORY_DIGIT": "0", "CATEGORY_WORD": "a", "CATEGORY_SPACE": " "}
-#: What a set that names what it is not may be tried with.
+_CATEGORIES = {
+    "CATEGORY_DIGIT": r"\d",
+    "CATEGORY_NOT_DIGIT": r"\D",
+    "CATEGORY_WORD": r"\w",
+    "CATEGORY_NOT_WORD": r"\W",
+    "CATEGORY_SPACE": r"\s",
+    "CATEGORY_NOT_SPACE": r"\S",
+}
+#: What a set is tried with that names what it is not.
 _CANDIDATES = "a0-._/ A:\n\t~é"
 #: Repeats are not written out further.
 _MOST = 1000
@@ -50,15 +57,13 @@ def _character(name: str, value: Any) -> str:
         return "a"
     if name == "NOT_LITERAL":
         return "a" if value != ord("a") else "b"
-    first, first_value = value[0]
-    if str(first) == "LITERAL":
-        return chr(first_value)
-    if str(first) == "RANGE":
-        return chr(first_value[0])
-    if str(first) == "CATEGORY":
-        return _CATEGORIES.get(str(first_value), "-")
-    refused = [(str(kind), inner) for kind, inner in value[1:]]
-    return next((text for text in _CANDIDATES if not any(_holds(kind, inner, text) for kind, inner in refused)), "~")
+    parts = [(str(kind), inner) for kind, inner in value]
+    negated = parts[0][0] == "NEGATE"
+    tried = [chr(inner if kind == "LITERAL" else inner[0]) for kind, inner in parts if kind in ("LITERAL", "RANGE")]
+    for text in (*(() if negated else tried), *_CANDIDATES):
+        if any(_holds(kind, inner, text) for kind, inner in parts) is not negated:
+            return text
+    return ""
 
 
 def _holds(kind: str, inner: Any, text: str) -> bool:
@@ -66,4 +71,4 @@ def _holds(kind: str, inner: Any, text: str) -> bool:
         return ord(text) == int(inner)
     if kind == "RANGE":
         return bool(inner[0] <= ord(text) <= inner[1])
-    return _CATEGORIES.get(str(inner)) == text
+    return kind == "CATEGORY" and re.fullmatch(_CATEGORIES[str(inner)], text, re.ASCII) is not None

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from capgate.policy.authoring.given import Gates, read_given
 from capgate.policy.authoring.possible import judged, tried_values
 from capgate.policy.authoring.samples import matching
-from capgate.policy.authoring.settle import Subject, place_of, settings_of, settle
+from capgate.policy.authoring.settle import Subject, place_of, settings_of, settle, value_at
 from capgate.policy.authoring.truth import Truth
 from capgate.policy.catalog import RESERVED_TOOL_NAMES, Catalog
 from capgate.policy.compiler import Asked
@@ -20,7 +20,7 @@ from capgate.policy.patterns import Pattern
 from capgate.policy.rulefile import Loop, Rule, Trigger
 from capgate.policy.vocabulary import constant_value
 
-__all__ = ["Found", "asked_of", "first", "loops_of", "operand_of", "texts_of"]
+__all__ = ["Found", "asked_of", "first", "loops_of", "operand_here", "operand_of", "texts_of"]
 
 #: So many ways to meet a condition are tried.
 _MOST: Final = 64
@@ -75,6 +75,15 @@ def operand_of(check: Check, subject: Subject, gates: Gates) -> Any:
         return ABSENT
 
 
+def operand_here(check: Check, found: Found, loops: Sequence[Loop], gates: Gates) -> Any:
+    """The operand as `operand_of` has it, or what stands in the descriptor where it is read from there."""
+    if isinstance(check.operand, Fact):
+        place = place_of(check.operand.reference, loops, found.element)
+        if place is not None:
+            return value_at(found.subject.descriptor, place)
+    return operand_of(check, found.subject, gates)
+
+
 def texts_of(pattern: Pattern) -> Iterator[str]:
     """A text that a pattern matches, if one was found, and texts that look like it."""
     text = matching(pattern)
@@ -92,6 +101,7 @@ def _candidates(rule: Rule, trigger: Trigger, number: int, gates: Gates) -> Iter
         for subject in (base, *_with_elements(base, loops)):
             for asked in asked_of(subject, rule, number, gates)[:2]:
                 element = parse_path(asked.element) if asked.element else None
+                yield subject
                 for plan in islice(_plans(trigger.when, True), _MOST):
                     yield from _met(plan, Found(subject, element), loops, gates)
 
@@ -161,10 +171,7 @@ def _met(plan: list[tuple[Test, bool]], found: Found, loops: Sequence[Loop], gat
     said = [test.checks[0].operand for test, _ in plan]
     for operand in said:
         if isinstance(operand, Fact):
-            texts = [text for text in said if type(text) is str]
-            subjects += [
-                other for _, other in settings_of(operand.reference, texts, found.subject, None, gates.catalog)
-            ]
+            subjects += _with_fact(operand, [text for text in said if type(text) is str], found, loops, gates)
     # What stands higher goes first, so that it does not undo what was set below it.
     for path in sorted(by_path, key=lambda text: text.count(".")):
         reference = by_path[path][0][0].reference
@@ -172,23 +179,34 @@ def _met(plan: list[tuple[Test, bool]], found: Found, loops: Sequence[Loop], gat
         made: list[Subject] = []
         for subject in subjects[:_FEW]:
             if place is None:
-                texts = [text for test, _ in by_path[path] for text in _texts(test, subject, gates)]
+                here = found._replace(subject=subject)
+                texts = [text for test, _ in by_path[path] for text in _texts(test, here, loops, gates)]
                 made += [other for _, other in settings_of(reference, texts, subject, found.element, gates.catalog)]
                 made.append(subject)
             else:
-                values = islice(_fitting(by_path[path], subject, gates), _FEW)
+                values = islice(_fitting(by_path[path], found._replace(subject=subject), loops, gates), _FEW)
                 made += [other for value in values if (other := settle(subject, place, value))]
         subjects = made
     yield from subjects[: 2 * _MOST]
 
 
-def _texts(test: Test, subject: Subject, gates: Gates) -> list[Any]:
-    operand = operand_of(test.checks[0], subject, gates)
+def _with_fact(operand: Fact, texts: Sequence[str], found: Found, loops: Sequence[Loop], gates: Gates) -> list[Subject]:
+    """The subject with other values for what an operand is read from."""
+    place = place_of(operand.reference, loops, found.element)
+    if place is None:
+        settings = settings_of(operand.reference, texts, found.subject, None, gates.catalog)
+        return [subject for _, subject in settings]
+    values: tuple[Any, ...] = (1, "a", ["a"])
+    return [subject for value in values if (subject := settle(found.subject, place, value))]
+
+
+def _texts(test: Test, found: Found, loops: Sequence[Loop], gates: Gates) -> list[Any]:
+    operand = operand_here(test.checks[0], found, loops, gates)
     return operand if type(operand) is list else [operand]
 
 
-def _fitting(wants: Sequence[tuple[Test, bool]], subject: Subject, gates: Gates) -> Iterator[Any]:
-    operands = [(test.checks[0], operand_of(test.checks[0], subject, gates), want) for test, want in wants]
+def _fitting(wants: Sequence[tuple[Test, bool]], found: Found, loops: Sequence[Loop], gates: Gates) -> Iterator[Any]:
+    operands = [(test.checks[0], operand_here(test.checks[0], found, loops, gates), want) for test, want in wants]
     tried = [value for check, operand, _ in operands for value in _tried(check, operand)]
     lengths = {operand for _, operand, _ in operands if type(operand) is int and 1 < operand <= _FEW}
     tried += [value * length for value in tried if type(value) is list and len(value) == 1 for length in lengths]

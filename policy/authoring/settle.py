@@ -14,7 +14,7 @@ from capgate.policy.paths import Path
 from capgate.policy.rulefile import Loop
 from capgate.policy.vocabulary import Reference
 
-__all__ = ["Subject", "place_of", "settings_of", "settle"]
+__all__ = ["Subject", "place_of", "settings_of", "settle", "value_at"]
 
 _LISTS: Mapping[str, Path] = {
     "subject.capabilities": ("capabilities",),
@@ -54,10 +54,21 @@ def place_of(reference: Reference, loops: Sequence[Loop], element: Path | None) 
         return element if reference.steps == ("value",) else None
     if loop.over.term.fact == "subject.destinations":
         return element if loop is loops[-1] and reference.steps == ("name",) else None
+    if loop.over.term.origin == "derived" and loop.over.term.fact not in _LISTS:
+        return None
     if loop is loops[-1]:
         return (*element, *reference.steps)
     over = loop.over.steps if loop.over.root == "descriptor" else _LISTS.get(loop.over.term.fact)
-    return None if over is None else (*element[: len(over) + 1], *reference.steps)
+    if over is None or element[: len(over)] != over:
+        return None
+    return (*element[: len(over) + 1], *reference.steps)
+
+
+def value_at(descriptor: Any, place: Path) -> Any:
+    """What stands at a place; `ABSENT` where nothing does."""
+    for step in place:
+        descriptor = _there(descriptor, step)
+    return descriptor
 
 
 def settle(subject: Subject, place: Path, value: Any) -> Subject | None:
@@ -130,9 +141,7 @@ def settings_of(
 def _repeated(subject: Subject, element: Path) -> list[tuple[str, Subject]]:
     """The tool at `element` once more, and under another name."""
     descriptor = copy.deepcopy(subject.descriptor)
-    tool: Any = descriptor
-    for step in element:
-        tool = _there(tool, step)
+    tool = value_at(descriptor, element)
     if type(tool) is not dict:
         return []
     once = subject._replace(descriptor={**descriptor, "tools": [tool]})

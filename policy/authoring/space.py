@@ -23,7 +23,7 @@ from capgate.policy.operators import ABSENT
 from capgate.policy.paths import Path
 from capgate.policy.rulefile import Rule
 
-__all__ = ["Bounds", "Space", "size_of"]
+__all__ = ["Bounds", "Space", "plain_subjects", "size_of"]
 
 _DIGEST: Final = "0" * 64
 _USUAL: Final = Given()
@@ -67,6 +67,8 @@ class Space:
         seeds: descriptors that are tried as they are.
         limit: how many descriptors are tried at most.
         given: what they are judged against to begin with.
+        bases: descriptors to begin with, besides one for each primitive and each binary layout, and one on which
+            each trigger refuses.
 
     Attributes:
         bounds: what was looked at so far.
@@ -79,11 +81,12 @@ class Space:
         seeds: Sequence[Subject],
         limit: int,
         given: Given = _USUAL,
+        bases: Sequence[Subject] = (),
     ):
         self._seeds = list(seeds)
         self._limit = limit
         self._dimensions = dimensions_of(sides, [(gates, rule.triggers[number]) for gates, rule, number in asks])
-        made = [subject._replace(given=given) for subject in _bases(sides[0])]
+        made = [*plain_subjects(sides[0], given), *bases]
         for gates, rule, number in asks:
             found = first(rule, number, gates)
             made += [found.subject] if found else []
@@ -157,7 +160,7 @@ def _put(holder: Any, place: Path, value: Any) -> Any:
     return ABSENT if part is ABSENT else {**members, step: part}
 
 
-def _bases(gates: Gates) -> Iterator[Subject]:
+def plain_subjects(gates: Gates, given: Given) -> Iterator[Subject]:
     """For each primitive and each ABI a descriptor with one tool over it, and all that it needs."""
     catalog = gates.catalog
     whole: dict[str, Any] = {"capabilities": list(catalog.mediated)}
@@ -181,9 +184,9 @@ def _bases(gates: Gates) -> Iterator[Subject]:
         made: dict[str, Any] = {"capabilities": list(needs)} if needs else {}
         if "network" in needs:
             made["bounds"] = copy.deepcopy(whole["bounds"])
-        yield Subject({**made, "tools": [tool]})
+        yield Subject({**made, "tools": [tool]}, given)
     if tools:
-        yield Subject({**whole, "tools": [tools[0][1]]})
+        yield Subject({**whole, "tools": [tools[0][1]]}, given)
 
 
 def _key(subject: Subject) -> bytes:

@@ -15,7 +15,7 @@ from capgate.policy.authoring.cases import read_cases
 from capgate.policy.authoring.flow import flow
 from capgate.policy.authoring.given import Gates
 from capgate.policy.authoring.possible import edges
-from capgate.policy.authoring.seeds import Found, first, loops_of, operand_of, texts_of
+from capgate.policy.authoring.seeds import Found, first, loops_of, operand_here, texts_of
 from capgate.policy.authoring.settle import Subject, place_of, settings_of, settle
 from capgate.policy.authoring.suite import run
 from capgate.policy.conditions import Test, leaves_of
@@ -125,7 +125,7 @@ def _variations(rule: Rule, number: int, seed: Found, gates: Gates) -> Iterator[
     loops = loops_of(trigger, gates)
     yield "the rule refuses" if number == 0 else f"the rule refuses by trigger {number + 1}", seed.subject
     for leaf in leaves_of(trigger.when):
-        operand = operand_of(leaf.checks[0], seed.subject, gates)
+        operand = operand_here(leaf.checks[0], seed, loops, gates)
         place = place_of(leaf.reference, loops, seed.element)
         if place is None:
             texts = operand if type(operand) is list else [operand]

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 import capgate
+from capgate.host.cli.rules.starting import write_cases
+from capgate.plugins.api import Fact
 from capgate.policy.authoring.flow import flow
 from capgate.policy.authoring.given import Gates
 from capgate.policy.authoring.samples import matching
@@ -19,6 +21,7 @@ from capgate.policy.authoring.starters import start, text_of
 from capgate.policy.documents import load_yaml
 from capgate.policy.patterns import compile_pattern
 from capgate.policy.rulefile import Rule
+from plugin_samples.faulty import Plugin
 from reference.rulesets import Overlay as RandomOverlay
 from reference.shipped import write_overlay
 
@@ -195,7 +198,8 @@ def test_a_rule_with_a_loop_of_its_own_gets_cases(tmp_path: Path, list_: str) ->
     "pattern",
     [
         "", "a", ".", "[a-z]+", "[^a-z]{3}", "a|b", "(?:ab)*c?", r"\d{2}\.\d+", r"\w+@\w+", r"\s", "^a$",
-        "[0-9a-f]{64}", "[^a0-]", "[^a]", "[^b]", r"[^\w.]", "(?P<x>a)b", r"a{2,}", "x.*y", r"[\w-]+", "é+", "[^/]*", r"\D", r"\S\W",
+        "[0-9a-f]{64}", "[^a0-]", "[^a]", "[^b]", r"[^\w.]", r"[^\W_]", r"[\d.]", r"[^\x00-\x7f]",
+        "(?P<x>a)b", r"a{2,}", "x.*y", r"[\w-]+", "é+", "[^/]*", r"\D", r"\S\W",
     ],
 )  # fmt: skip
 def test_a_text_that_a_pattern_matches_is_found(pattern: str) -> None:
@@ -235,3 +239,17 @@ def test_a_pattern_that_matches_nothing_has_no_text(pattern: str) -> None:
 def test_data_is_written_so_that_the_loader_reads_it_back(value: Any, text: str) -> None:
     assert flow(value) == text
     assert load_yaml(f"x: {text}\n".encode()).data == {"x": value}
+
+
+def test_a_fact_that_cannot_be_had_gives_no_cases(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def fail(descriptor: Any, placement: str) -> Any:
+        raise RuntimeError("no tide")
+
+    trigger = {"stage": "bounds", "when": {"plugin.tides.level": {"min": 5}}, "reason": "because"}
+    rule = {"id": "mine", "title": "Mine", "applies_to": "descriptor", "triggers": [trigger]}
+    folder = write_overlay(RandomOverlay({"mine": rule}), tmp_path / "rules")
+    plugin = Plugin(capgate_facts=[Fact("level", "number", "height", fail)])
+    gate = capgate.open_gate(rules=[folder], plugins=[plugin])
+    assert write_cases(gate, gate.rules.rules["mine"], folder) == 4
+    assert "fact-unavailable" in capsys.readouterr().err
+    assert not (folder / "tests").exists()

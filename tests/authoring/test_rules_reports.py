@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 from capgate.host.cli.rules.junit import Case, Trouble, document
+from capgate.host.cli.rules.page import Page
 
 Run = Callable[..., Any]
 Overlay = Callable[..., Path]
@@ -208,3 +209,63 @@ def test_the_junit_of_coverage_has_a_failure_for_each_condition_that_is_not_cove
     assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
     (failure,) = suite.findall("testcase/failure")
     assert failure.get("message") == "never true and unknown"
+
+
+LOOP = {
+    "id": "loop",
+    "title": "Loop",
+    "applies_to": "descriptor",
+    "triggers": [
+        {
+            "stage": "bounds",
+            "for_each": {"entry": "descriptor.bounds.hosts"},
+            "when": {"entry": {"equals": "a"}},
+            "reason": "because",
+        }
+    ],
+}
+
+
+def test_a_list_that_is_none_is_reported_everywhere(rules: Run, write: Write) -> None:
+    write("loops/loop.yaml", LOOP)
+    write("x.json", {"bounds": {"hosts": "a"}, "tools": []})
+    done = rules("explain", "loop", "x.json", "--rules", "loops")
+    assert "trigger 1 in stage bounds: unknown, so it refuses: what it is to walk over is no list\n" in done.out
+    assert rules("explain", "loop", "x.json", "--rules", "loops", "--format", "json").json["questions"][0] == {
+        "trigger": 1,
+        "stage": "bounds",
+        "at": {"file": "loops/loop.yaml", "line": 1, "column": 75},
+        "truth": "unknown",
+        "element": None,
+        "place": None,
+        "condition": None,
+    }
+    missing = "never unknown: for_each over descriptor.bounds.hosts, where it is no list\n"
+    assert missing in rules("coverage", "loops").out
+    (suite,) = suites(rules("coverage", "loops", "--format", "junit").out)
+    assert suite.get("failures") == "2"
+
+
+def test_a_test_that_cannot_be_read_is_an_error_in_every_report(rules: Run, overlay: Overlay) -> None:
+    overlay(cases="cases: []\n")
+    for command in ("test", "coverage"):
+        *_, last = suites(rules(command, "mine", "--format", "junit").out)
+        assert (last.get("name"), last.get("errors")) == ("mine/tests/cases.yaml", "1")
+
+
+def test_a_text_report_of_an_invalid_policy_goes_to_its_file(rules: Run, write: Write, folder: Path) -> None:
+    write("mine/half.yaml", "id: half\ntitle: No triggers\napplies_to: descriptor\n")
+    assert rules("test", "mine", "--output", "report").code == 3
+    assert "mine/half.yaml:1:1: key-missing" in (folder / "report").read_text(encoding="utf-8")
+    assert rules("coverage", "mine", "--format", "text").code == 3
+
+
+def test_long_lines_are_wrapped_on_a_narrow_page() -> None:
+    assert Page(width=40).lines("one two three four five six seven eight nine", 2, 4) == [
+        "  one two three four five six seven",
+        "      eight nine",
+    ]
+    assert Page(width=40).lines("a" * 60, 2, 4) == ["  " + "a" * 60]
+    assert Page(colour=True).word("failed", "1 failed") != "1 failed"
+    assert Page(colour=True).word("other") == "other"
+    assert Page(colour=True).bold("a\x1b") == "\x1b[1ma\\u001B\x1b[0m"

@@ -16,6 +16,7 @@ from capgate.policy.authoring.seeds import first
 from capgate.policy.authoring.settle import Subject, settings_of, settle
 from capgate.policy.authoring.starters import start, text_of
 from capgate.policy.authoring.suite import gather, run
+from capgate.policy.authoring.truth import Truth
 from capgate.policy.operators import ABSENT
 from capgate.policy.vocabulary import Vocabulary
 from plugin_samples.faulty import Plugin
@@ -99,10 +100,6 @@ def gates_with(
                 "when": {"all": [{"it.wasm.abi": {"equals": "buffer-abi/1"}}, {"field.value": {"max": 3}}]},
             },
         ),
-        (
-            {"it": "subject.tools"},
-            {"for_each": {"part": "it.params.parts"}, "when": {"it.name": {"exists": True}}},
-        ),
         ({"it": "subject.capabilities"}, {"for_each": {"host": "subject.hosts"}, "when": {"it": {"equals": "read"}}}),
         (None, {"when": {"placement.mechanism.exec": {"exists": False}}}),
         (None, {"when": {"descriptor.name": {"equals": {"fact": "placement.mechanism.exec"}}}}),
@@ -118,12 +115,19 @@ def test_cases_are_found_for_any_kind_of_path(
     gates = gates_with(tmp_path, trigger, stage)
     rule = gates.rules.rules["mine"]
     starter = start(rule, gates)
+    assert starter.open == ()
     text_of(starter, gates)
-    found = cover([rule], [], gates)
-    assert all(part.possible for part in found)
+    assert all(part.possible for part in cover([rule], [], gates))
+
+
+def test_nothing_is_found_for_a_list_that_no_descriptor_has(tmp_path: Path) -> None:
     # A parameter is no list in any descriptor that shape lets pass, so nothing walks over one.
-    if "parts" not in str(trigger):
-        assert starter.open == ()
+    trigger = {"for_each": {"part": "it.params.parts"}, "when": {"part": {"exists": False}}}
+    gates = gates_with(tmp_path, trigger, {"it": "subject.tools"})
+    rule = gates.rules.rules["mine"]
+    assert start(rule, gates).starts == ()
+    loop, leaf = cover([rule], [], gates)
+    assert (loop.operator, leaf.possible) == ("for_each", {Truth.FALSE})
 
 
 def fail(descriptor: Any, placement: str) -> Any:
