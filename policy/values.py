@@ -22,7 +22,6 @@ from capgate.policy.vocabulary import Reference, constant_value
 
 __all__ = ["RUNTIME", "Frame", "Values", "layout_reader", "place", "subject_locals", "with_needs"]
 
-_TEXTS: Final[frozenset[type]] = frozenset([str])
 _EMPTY_LIST: Final[list[Any]] = []  # shared by all code, written by none
 
 _SUBJECT: Final = {
@@ -39,7 +38,13 @@ _SUBJECT: Final = {
     "subject.hosts": (
         "hosts",
         ("subject.capabilities",),
-        "hosts = EMPTY_LIST\nif 'network' in capabilities: hosts = HOSTS(document)",
+        (
+            "hosts = EMPTY_LIST\n"
+            "if 'network' in capabilities:\n"
+            "    bounds = B\n"
+            "    held = bounds.get('hosts') if type(bounds) is dict else None\n"
+            "    if type(held) is list and TEXTS.issuperset(map(type, held)): hosts = held"
+        ),
     ),
     "subject.destinations": ("destinations", ("subject.hosts",), "destinations = DESTINATIONS(hosts)"),
     "subject.faults": ("faults", (), "faults = EMPTY_LIST if WELL_FORMED(descriptor) else FAULTS(descriptor)"),
@@ -52,13 +57,19 @@ _TOOL: Final = {
     "tool.undeclared": (
         "undeclared",
         ("tool.needs", "subject.capabilities"),
-        "X = [need for need in N if need not in capabilities] if N else EMPTY_LIST",
+        (
+            "X = EMPTY_LIST\n"
+            "for need in N:\n"
+            "    if need not in capabilities:\n"
+            "        X = [need for need in N if need not in capabilities]\n"
+            "        break"
+        ),
     ),
     "tool.first_use": (
         "first_use",
         (),
         (
-            "X = ABSENT\nG = R.get('name')\n"
+            "X = ABSENT\nG = V\n"
             "if type(G) is str:\n    F = SEEN.setdefault(G, I)\n    if F != I: X = f'$.tools[{F}].name'"
         ),
     ),
@@ -162,6 +173,10 @@ class Values:
         frame.needs.add("record")
         return self._steps(name(frame.local("record")), reference.steps)
 
+    def _of_record(self, frame: Frame, member: str) -> ast.expr:
+        held = frame.members.get(member)
+        return name(held) if held else self._steps(name(frame.local("record")), [member])
+
     def _of_document(self, steps: Sequence[str]) -> ast.expr:
         first, *rest = steps
         if first in self.members:
@@ -201,32 +216,37 @@ class Values:
         for fact, (_, _, template) in _SUBJECT.items():
             if fact in facts and fact not in ready:
                 submitted = self._of_document([fact.removeprefix("subject.")])
-                made += statements(template, D=submitted)
+                made += statements(template, D=submitted, B=self._of_document(["bounds"]))
                 ready.add(fact)
+        return made
+
+    def prepare_members(self, frame: Frame, members: Iterable[str]) -> list[ast.stmt]:
+        """Statements that give members of a loop's element a local of their own."""
+        made: list[ast.stmt] = []
+        for member in members:
+            frame.needs.add("record")
+            local = frame.local(f"member_{len(frame.members)}")
+            made += statements("M = R.get(KEY, ABSENT)", M=local, R=frame.local("record"), KEY=constant(member))
+            frame.members[member] = local
         return made
 
     def prepare_element(self, frame: Frame, facts: set[str], members: Iterable[str]) -> list[ast.stmt]:
         """Statements for the top of a loop's body, after the record: hoisted members, derived facts of a tool."""
-        record = frame.local("record")
-        made: list[ast.stmt] = []
-        if facts or members:
+        made = self.prepare_members(frame, members)
+        if facts:
             frame.needs.add("record")
         if "tool.first_use" in facts:
             frame.needs |= {"index", "seen"}
-        for member in members:
-            frame.members[member] = frame.local(f"member_{len(frame.members)}")
-            made += statements("M = R.get(KEY, ABSENT)", M=frame.members[member], R=record, KEY=constant(member))
         wanted = {fact for fact in facts if fact.startswith("tool.")}
         if wanted:
-            held = frame.members.get("primitive")
-            primitive = name(held) if held else self._steps(name(record), ["primitive"])
+            primitive = self._of_record(frame, "primitive")
             made += statements("P = V\nif type(P) is not str: P = None", P=frame.local("primitive"), V=primitive)
         for fact, (local, _, template) in _TOOL.items():
             if fact in wanted:
                 made += statements(
                     template,
                     X=frame.local(local),
-                    R=record,
+                    V=self._of_record(frame, "name"),
                     P=frame.local("primitive"),
                     N=frame.local("needs"),
                     G=frame.local("name"),
@@ -278,16 +298,20 @@ class Values:
 
 def layout_reader(catalog: Catalog) -> Callable[[dict[str, Any]], list[dict[str, Any]]]:
     """A function from a tool to the whole-number fields of its ABI, each with name and, if there, value."""
-    fields = {name: terms.abis for name, terms in catalog.primitives.items() if terms.abis}
+    fields = {
+        name: {abi: [(path, path.split(".")) for path in paths] for abi, paths in terms.abis.items()}
+        for name, terms in catalog.primitives.items()
+        if terms.abis
+    }
 
     def layout(tool: dict[str, Any]) -> list[dict[str, Any]]:
         settings = tool.get(tool["primitive"])
         if type(settings) is not dict or not isinstance(settings.get("abi"), str):
             return _EMPTY_LIST
         found = []
-        for path in fields[tool["primitive"]].get(settings["abi"], ()):
+        for path, steps in fields[tool["primitive"]].get(settings["abi"], ()):
             value: Any = settings
-            for step in path.split("."):
+            for step in steps:
                 value = value.get(step, ABSENT) if type(value) is dict else ABSENT
             found.append({"name": path} if value is ABSENT else {"name": path, "value": value})
         return found
@@ -314,12 +338,6 @@ def _frame_of(reference: Reference, frames: Iterable[Frame]) -> Frame | None:
     return next((frame for frame in frames if reference.looped and frame.loop.variable == reference.root), None)
 
 
-def _hosts(document: dict[str, Any]) -> list[Any]:
-    bounds = document.get("bounds")
-    hosts = bounds.get("hosts") if type(bounds) is dict else None
-    return hosts if type(hosts) is list and _TEXTS.issuperset(map(type, hosts)) else _EMPTY_LIST
-
-
 def _destinations(hosts: list[str]) -> list[dict[str, Any]]:
     """Each host as it is compared at call time; an empty object for what is no host."""
     found = [normalise_host(host) for host in hosts]
@@ -344,11 +362,11 @@ RUNTIME: Final[dict[str, Any]] = {
     "EMPTY_LIST": _EMPTY_LIST,
     "EMPTY_OBJECT": {},
     "FIELD": _field,
-    "HOSTS": _hosts,
     "PARSE": parse_path,
     "PLACE": place,
     "RESERVED": RESERVED_TOOL_NAMES,
     "ROOT": ROOT,
     "TAKEN": _taken,
+    "TEXTS": frozenset([str]),
     "format_path": format_path,
 }

@@ -19,7 +19,7 @@ from capgate.policy.logic import Logic
 from capgate.policy.rulefile import Loop, Rule, Trigger
 from capgate.policy.ruleset import RuleSet, Stage
 from capgate.policy.values import Frame, Values, subject_locals, with_needs
-from capgate.policy.vocabulary import Reference
+from capgate.policy.vocabulary import Reference, Term
 
 __all__ = ["Row", "Walk"]
 
@@ -124,7 +124,7 @@ class Walk(ABC):
             return self._rows(rows, [], facts, ready)
         frame = Frame(stage.loop, self.values.element_path(stage.loop, []))
         tool_facts = facts if _walks_tools(stage.loop) else set()
-        inline = [trigger for _, trigger in rows if key_of(trigger) is None or len(rows) < _ENOUGH]
+        inline = [trigger for _, trigger in rows if self._key(trigger) is None or len(rows) < _ENOUGH]
         members = _often_read(inline, stage.loop.variable)
         body = self.values.prepare_element(frame, tool_facts, members)
         body += self._rows(rows, [frame], facts, ready)
@@ -148,6 +148,8 @@ class Walk(ABC):
             L=frame.local("list"),
             BODY=body or [ast.Pass()],
         )
+        if frame.loop.over.term.fact == "subject.faults":
+            walk = statements("if L: WALK", L=frame.local("list"), WALK=walk)  # there hardly ever is one
         if "seen" in frame.needs:
             walk = [*statements("SEEN = {}", SEEN=frame.local("seen")), *walk]
         if not is_list:
@@ -166,20 +168,58 @@ class Walk(ABC):
 
     def _rows(self, rows: Sequence[Row], frames: list[Frame], facts: set[str], ready: set[str]) -> list[ast.stmt]:
         made: list[ast.stmt] = []
-        for key, group in _runs(rows):
+        for key, group in self._runs(rows):
             if key is None or not self.indexed:
                 made += [part for row, _ in group for part in self._row(*row, frames)]
                 continue
             if len({text for _, k in group for text in k.texts}) >= _ENOUGH:
                 made += self._indexed(group, frames, facts, ready)
                 continue
-            body = [part for row, _ in group for part in self._row(*row, frames)]
-            shared = not key.items and len({k.texts for _, k in group}) == 1
-            if shared and len(group) > 1 and body:
-                texts = constant(tuple(sorted(key.texts)))
-                body = statements("if V in TEXTS: BODY", V=self.values.read(key.source, frames), TEXTS=texts, BODY=body)
-            made += body
+            if len(group) > 1 and not key.items and len({k.texts for _, k in group}) == 1:
+                made += self._shared(key, [row for row, _ in group], frames)
+            else:
+                made += [part for row, _ in group for part in self._row(*row, frames)]
         return made
+
+    def _runs(self, rows: Sequence[Row]) -> Iterator[tuple[Key | None, list[tuple[Row, Any]]]]:
+        """Rows in order, in runs whose keys can share an index.
+
+        Rules of different providers do not share one: those of an overlay, however many, leave the shipped
+        ones as they are.
+        """
+        keyed = [(row, self._key(row[1])) for row in rows]
+        for _, group in groupby(keyed, key=lambda pair: (pair[0][0].provider, pair[1].kind) if pair[1] else None):
+            run = list(group)
+            yield run[0][1], run
+
+    def _key(self, trigger: Trigger) -> Key | None:
+        loop = trigger.loop
+        if loop is not None and loop.over.term.fact == "tool.layout":
+            # No other primitive has a layout, so there would be nothing to walk over.
+            source = loop.over._replace(
+                text=f"{loop.over.root}.primitive", steps=("primitive",), term=Term("submitted")
+            )
+            return Key(source, False, frozenset(self.values.constants["LAID_OUT"]))
+        return key_of(trigger)
+
+    def _shared(self, key: Key, rows: Sequence[Row], frames: list[Frame]) -> list[ast.stmt]:
+        """One question for all the triggers that need the same text in the same place."""
+        made: list[ast.stmt] = []
+        members: list[str] = []
+        if frames:
+            often = _often_read([trigger for _, trigger in rows], frames[0].loop.variable)
+            members = [member for member in often if member not in frames[0].members]
+            made += self.values.prepare_members(frames[0], members)
+        asked = [part for row in rows for part in self._row(*row, frames)]
+        for member in members:
+            del frames[0].members[member]  # outside of this block it has no value
+        if not asked:
+            return []
+        value = self.values.read(key.source, frames)
+        if len(key.texts) == 1:
+            return statements("if V == TEXT: BODY", V=value, TEXT=constant(*key.texts), BODY=[*made, *asked])
+        texts = constant(tuple(sorted(key.texts)))
+        return statements("if V in TEXTS: BODY", V=value, TEXTS=texts, BODY=[*made, *asked])
 
     def _indexed(
         self, group: Sequence[tuple[Row, Key]], frames: list[Frame], facts: set[str], ready: set[str]
@@ -244,18 +284,6 @@ class Walk(ABC):
         if frames:
             return frames[-1].path
         return self.values.path(next(paths_of(trigger.when)), frames)
-
-
-def _runs(rows: Sequence[Row]) -> Iterator[tuple[Key | None, list[tuple[Row, Any]]]]:
-    """Rows in order, in runs whose keys can share an index.
-
-    Rules of different providers do not share one: those of an overlay, however many, leave the shipped
-    ones as they are.
-    """
-    keyed = [(row, key_of(row[1])) for row in rows]
-    for _, group in groupby(keyed, key=lambda pair: (pair[0][0].provider, pair[1].kind) if pair[1] else None):
-        run = list(group)
-        yield run[0][1], run
 
 
 def _walks_tools(loop: Loop) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from capgate.policy.authoring.given import Gates, Given, read_given
 from capgate.policy.authoring.judging import Judge
 from capgate.policy.authoring.settle import Subject
-from capgate.policy.authoring.space import Bounds, Space, plain_subjects, size_of
+from capgate.policy.authoring.space import Ask, Bounds, Space, plain_subjects, refused_subjects, size_of
 from capgate.policy.rulefile import Rule
 from capgate.policy.ruleset import RuleSet
 
@@ -19,7 +19,7 @@ __all__ = ["Change", "Difference", "Sides", "changed_triggers", "compare", "sear
 #: So many descriptors are looked at.
 LIMIT: Final = 100_000
 #: So many are looked at for one that is admitted.
-_HELP: Final = 20_000
+_HELP: Final = 2_000
 _USUAL: Final = Given()
 
 #: (old, new, subject) to whether the two differ in the way that is looked for.
@@ -74,10 +74,9 @@ def compare(sides: Sides, seeds: Iterable[Subject] = (), given: Given = _USUAL, 
         return Difference(None, None, None)
     every = [*seeds, *_examples(sides.old.rules), *_examples(sides.new.rules)]
     old, new = Judge(sides.old.rules, sides.old), Judge(sides.new.rules, sides.new)
-    helped = [
-        subject for judge, gates in ((old, sides.old), (new, sides.new)) for subject in _admitted(judge, gates, given)
-    ]
-    space = Space(sides, asks, every, limit, given, helped)
+    bases = [*plain_subjects(sides.old, given), *refused_subjects(asks)]
+    admitted = [subject for side in sides for subject in _admitted(side, bases)]
+    space = Space(sides, asks, every, [*bases, *admitted], limit)
     found: dict[bool, list[Subject]] = {True: [], False: []}
     reached: dict[bool, int] = {}
     for subject in space.subjects():
@@ -97,16 +96,17 @@ def compare(sides: Sides, seeds: Iterable[Subject] = (), given: Given = _USUAL, 
 
 
 def search(
-    sides: Sides, asks: Sequence[tuple[Gates, Rule, int]], differs: Differs, seeds: Iterable[Subject], limit: int
+    sides: Sides, asks: Sequence[Ask], differs: Differs, seeds: Iterable[Subject], limit: int
 ) -> tuple[Subject | None, Bounds]:
     """The first descriptor in the space of some triggers on which the sides differ; None without one."""
-    space = Space(sides, asks, list(seeds), limit)
+    bases = [*plain_subjects(sides.old, _USUAL), *refused_subjects(asks)]
+    space = Space(sides, asks, list(seeds), bases, limit)
     old, new = Judge(sides.old.rules, sides.old), Judge(sides.new.rules, sides.new)
     found = next((subject for subject in space.subjects() if differs(old, new, subject)), None)
     return found, space.bounds
 
 
-def changed_triggers(one: Gates, other: Gates) -> list[tuple[Gates, Rule, int]]:
+def changed_triggers(one: Gates, other: Gates) -> list[Ask]:
     """The triggers of one side that the other side does not have as they are."""
     theirs = {text for rule in other.rules.rules.values() for text in _texts(rule, other.rules)}
     return [
@@ -129,16 +129,16 @@ def shrink(subject: Subject, keeps: Callable[[Subject], bool]) -> Subject:
     return subject
 
 
-def _admitted(judge: Judge, gates: Gates, given: Given) -> Iterator[Subject]:
-    """A descriptor that is admitted, where none of the plain ones is: what refuses them asks for more."""
-    plain = list(plain_subjects(gates, given))
-    if any(judge.decide(*subject) is None for subject in plain):
-        return
-    ids = {refusal.rule for subject in plain for refusal in judge.refusals(*subject)}
-    rules = [rule for rule in gates.rules.rules.values() if rule.id in ids]
-    asks = [(gates, rule, number) for rule in rules for number in range(len(rule.triggers))]
-    subjects = Space([gates], asks, [], _HELP, given).subjects()
-    yield from islice((subject for subject in subjects if judge.decide(*subject) is None), 1)
+def _admitted(gates: Gates, bases: Sequence[Subject]) -> Iterator[Subject]:
+    """For each of some descriptors one near to it that is admitted, where what refuses it asks for more."""
+    judge = Judge(gates.rules, gates)
+    for base in bases:
+        ids = {refusal.rule for refusal in judge.refusals(*base) if refusal.severity == "refuse"}
+        rules = [rule for rule in gates.rules.rules.values() if rule.id in ids]
+        asks = [(gates, rule, number) for rule in rules for number in range(len(rule.triggers))]
+        if asks:
+            subjects = Space([gates], asks, [], [base], _HELP).subjects()
+            yield from islice((subject for subject in subjects if judge.decide(*subject) is None), 1)
 
 
 def _change(found: Sequence[Subject], refuses: Judge, admits: Judge) -> Change | None:

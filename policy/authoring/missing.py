@@ -12,9 +12,8 @@ from capgate.policy.authoring.judging import Judge
 from capgate.policy.authoring.mutants import Mutant
 from capgate.policy.authoring.mutation import Mutation, only
 from capgate.policy.authoring.settle import Subject
-from capgate.policy.authoring.space import Bounds
+from capgate.policy.authoring.space import Ask, Bounds
 from capgate.policy.gate import Gate
-from capgate.policy.rulefile import Rule
 from capgate.policy.ruleset import RuleSet
 from capgate.policy.verdict import Refusal
 
@@ -73,7 +72,7 @@ def _near(mutant: Mutant, rules: RuleSet) -> set[str]:
     return {rule.id for stage in rules.stages[max(place - 1, 0) : place + 2] for rule, _ in stage.triggers}
 
 
-def _moved(mutant: Mutant, gates: Gates) -> Iterator[tuple[Gates, Rule, int]]:
+def _moved(mutant: Mutant, gates: Gates) -> Iterator[Ask]:
     """The triggers that a change of order or stage concerns."""
     for id, number in mutant.triggers:
         yield gates, gates.rules.rules[id], number

@@ -12,7 +12,7 @@ import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from capgate.policy.authoring.dimensions import Dimension, Settings, dimensions_of
 from capgate.policy.authoring.given import Gates, Given
@@ -23,10 +23,9 @@ from capgate.policy.operators import ABSENT
 from capgate.policy.paths import Path
 from capgate.policy.rulefile import Rule
 
-__all__ = ["Bounds", "Space", "plain_subjects", "size_of"]
+__all__ = ["Ask", "Bounds", "Space", "plain_subjects", "refused_subjects", "size_of"]
 
 _DIGEST: Final = "0" * 64
-_USUAL: Final = Given()
 
 
 @dataclass(slots=True)
@@ -58,6 +57,10 @@ class Bounds:
         }
 
 
+#: A trigger: the rules it belongs to, its rule, and its number in it.
+Ask: TypeAlias = tuple[Gates, Rule, int]
+
+
 class Space:
     """What two sets of rules could be told apart by.
 
@@ -65,10 +68,8 @@ class Space:
         sides: both sets of rules.
         asks: the triggers in which they differ: the side, the rule, and the number of its trigger.
         seeds: descriptors that are tried as they are.
+        bases: descriptors to begin with.
         limit: how many descriptors are tried at most.
-        given: what they are judged against to begin with.
-        bases: descriptors to begin with, besides one for each primitive and each binary layout, and one on which
-            each trigger refuses.
 
     Attributes:
         bounds: what was looked at so far.
@@ -77,21 +78,16 @@ class Space:
     def __init__(
         self,
         sides: Sequence[Gates],
-        asks: Sequence[tuple[Gates, Rule, int]],
+        asks: Sequence[Ask],
         seeds: Sequence[Subject],
+        bases: Sequence[Subject],
         limit: int,
-        given: Given = _USUAL,
-        bases: Sequence[Subject] = (),
     ):
         self._seeds = list(seeds)
         self._limit = limit
         self._dimensions = dimensions_of(sides, [(gates, rule.triggers[number]) for gates, rule, number in asks])
-        made = [*plain_subjects(sides[0], given), *bases]
-        for gates, rule, number in asks:
-            found = first(rule, number, gates)
-            made += [found.subject] if found else []
         unique: dict[bytes, Subject] = {}
-        for subject in made:
+        for subject in bases:
             unique.setdefault(_key(subject), subject)
         self._bases = list(unique.values())
         places = {dimension.name: dimension.count for dimension in self._dimensions}
@@ -158,6 +154,14 @@ def _put(holder: Any, place: Path, value: Any) -> Any:
         return {key: part for key, part in members.items() if key != step} if step in members else ABSENT
     part = _put(members.get(step, ABSENT), rest, value)
     return ABSENT if part is ABSENT else {**members, step: part}
+
+
+def refused_subjects(asks: Sequence[Ask]) -> Iterator[Subject]:
+    """For each trigger a subject on which it refuses, if one is found."""
+    for gates, rule, number in asks:
+        found = first(rule, number, gates)
+        if found:
+            yield found.subject
 
 
 def plain_subjects(gates: Gates, given: Given) -> Iterator[Subject]:

@@ -199,7 +199,7 @@ def test_a_rule_with_a_loop_of_its_own_gets_cases(tmp_path: Path, list_: str) ->
     [
         "", "a", ".", "[a-z]+", "[^a-z]{3}", "a|b", "(?:ab)*c?", r"\d{2}\.\d+", r"\w+@\w+", r"\s", "^a$",
         "[0-9a-f]{64}", "[^a0-]", "[^a]", "[^b]", r"[^\w.]", r"[^\W_]", r"[\d.]", r"[^\x00-\x7f]",
-        "(?P<x>a)b", r"a{2,}", "x.*y", r"[\w-]+", "é+", "[^/]*", r"\D", r"\S\W",
+        "(?P<x>a)b", "ab|cd", r"a{2,}", "x.*y", r"[\w-]+", "é+", "[^/]*", r"\D", r"\S\W",
     ],
 )  # fmt: skip
 def test_a_text_that_a_pattern_matches_is_found(pattern: str) -> None:
@@ -209,8 +209,8 @@ def test_a_text_that_a_pattern_matches_is_found(pattern: str) -> None:
     assert compiled.matches(text)
 
 
-@pytest.mark.parametrize("pattern", ["a^b", "a$b", r"a\bb"])
-def test_a_pattern_that_matches_nothing_has_no_text(pattern: str) -> None:
+@pytest.mark.parametrize("pattern", ["a^b", "a$b", r"a\bb", r"[^\x00-\x7fé]"])
+def test_a_pattern_that_matches_nothing_usual_has_no_text(pattern: str) -> None:
     assert matching(compile_pattern(pattern)) is None
 
 

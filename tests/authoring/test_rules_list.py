@@ -75,6 +75,11 @@ few-requests: No more than 15 requests
     )
 
 
+def test_a_rule_without_examples_is_shown_without(rules: Run, overlay: Overlay) -> None:
+    shown = rules("show", "few-requests", "--rules", overlay("")).out
+    assert shown.endswith("    at: descriptor.bounds.maxRequests\n")
+
+
 def test_loops_references_and_what_is_given_are_shown(rules: Run) -> None:
     shown = rules("show", "under-declared").out
     assert "stage tools, for each tool of subject.tools, for each field of tool.layout\n" in shown

@@ -234,7 +234,7 @@ def test_a_list_that_is_none_is_reported_everywhere(rules: Run, write: Write) ->
     assert rules("explain", "loop", "x.json", "--rules", "loops", "--format", "json").json["questions"][0] == {
         "trigger": 1,
         "stage": "bounds",
-        "at": {"file": "loops/loop.yaml", "line": 1, "column": 75},
+        "at": {"file": "loops/loop.yaml", "line": 1, "column": 74},
         "truth": "unknown",
         "element": None,
         "place": None,

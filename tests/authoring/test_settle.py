@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from capgate.policy.authoring.starters import start, text_of
 from capgate.policy.authoring.suite import gather, run
 from capgate.policy.authoring.truth import Truth
 from capgate.policy.operators import ABSENT
+from capgate.policy.rulefile import Example
 from capgate.policy.vocabulary import Vocabulary
 from plugin_samples.faulty import Plugin
 from reference.rulesets import Overlay
@@ -104,6 +106,15 @@ def gates_with(
         (None, {"when": {"placement.mechanism.exec": {"exists": False}}}),
         (None, {"when": {"descriptor.name": {"equals": {"fact": "placement.mechanism.exec"}}}}),
         (None, {"when": {"descriptor.bounds.maxBytes": {"min": {"fact": "descriptor.bounds.maxRequests"}}}}),
+        (
+            {"it": "subject.tools"},
+            {
+                "when": {
+                    "all": [{"descriptor.id": {"exists": True}}, {"it.name": {"equals": {"fact": "descriptor.id"}}}]
+                }
+            },
+        ),
+        ({"it": "subject.tools"}, {"when": {"not": {"descriptor.id": {"in": {"fact": "it.needs"}}}}}),
         (None, {"when": {"descriptor.bounds.maxRequests": {"min": 9007199254740992}}}),
         (None, {"when": {"descriptor.id": {"minlength": 99}}}),
         (None, {"when": {"not": {"descriptor.id": {"matches": "a^b"}}}}),
@@ -128,6 +139,13 @@ def test_nothing_is_found_for_a_list_that_no_descriptor_has(tmp_path: Path) -> N
     assert start(rule, gates).starts == ()
     loop, leaf = cover([rule], [], gates)
     assert (loop.operator, leaf.possible) == ("for_each", {Truth.FALSE})
+
+
+def test_a_descriptor_that_is_no_object_is_left_as_it_is(tmp_path: Path) -> None:
+    gates = gates_with(tmp_path, {"stage": "shape", "when": {"descriptor.id": {"exists": False}}})
+    odd = Example(refused=True, descriptor=5, given={}, source=("examples", "refused", 0))
+    rule = replace(gates.rules.rules["mine"], examples=(odd,))
+    assert [case.subject.descriptor for case in start(rule, gates).starts] == [5]
 
 
 def fail(descriptor: Any, placement: str) -> Any:

@@ -6,19 +6,21 @@ trigger's operators can answer, so that what is claimed is so for every descript
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import reduce
+from operator import and_
 from typing import Final, NamedTuple
 
 from capgate.policy.authoring.lint.context import Asker, Context, shortened
 from capgate.policy.authoring.lint.evidence import refuses
 from capgate.policy.authoring.lint.finding import Finding, Undecided
-from capgate.policy.authoring.lint.kleene import FALSE, Answers, Part, parts_of, truth_in, whole_parts
+from capgate.policy.authoring.lint.kleene import Answers, Part, parts_of, said_by, whole_parts
 from capgate.policy.authoring.lint.reach import has_elements, may_be_no_list
 from capgate.policy.authoring.lint.slots import Role
 from capgate.policy.authoring.lint.space import BOUND, Space
 from capgate.policy.authoring.lint.values import TooMany
 from capgate.policy.authoring.lint.witness import shown, smallest
-from capgate.policy.conditions import AllOf, AnyOf, Check, Not, Test
+from capgate.policy.conditions import AllOf, AnyOf, Check, Condition, Not, Test
 from capgate.policy.paths import Path
 
 __all__ = ["CHECKS", "claims", "roles_of"]
@@ -27,12 +29,12 @@ CHECKS: Final = ("trigger-never-holds", "trigger-always-holds", "condition-impli
 
 
 class _Claim(NamedTuple):
-    """Something that may be so: `refuted` tells of the answers of one descriptor whether it is not."""
+    """Something that may be so: `refuted` tells of the answers of descriptors whether some shows that it is not."""
 
     check: str
     part: Part
     holder: Part
-    refuted: Callable[[Answers, int], bool]
+    refuted: Callable[[Answers], bool]
 
 
 def roles_of(asker: Asker) -> Mapping[str, Role]:
@@ -50,30 +52,26 @@ def claims(asker: Asker, context: Context) -> Iterator[Finding | Undecided]:
         ):
             yield _never(asker, context, f"'{loop.over.text}' has no elements there, so nothing is ever asked")
             return
-    open_ = list(_open(asker, context))
-    for answers in context.evidence.answers(asker.rule, asker.number):
-        base = truth_in(trigger.when, answers)
-        open_ = [claim for claim in open_ if not claim.refuted(answers, base)]
+    seen = context.evidence.answers(asker.rule, asker.number)
+    open_ = [claim for claim in _open(asker, context) if not claim.refuted(seen)]
+    if not open_:
+        return
     try:
-        for (answers,) in Space([(trigger, roles_of(asker))], context.gates, domains).answers() if open_ else ():
-            base = truth_in(trigger.when, answers)
-            open_ = [claim for claim in open_ if not claim.refuted(answers, base)]
-            if not open_:
-                return
+        (answers,) = Space([(trigger, roles_of(asker))], context.gates, domains).answers()
     except TooMany:
         checks = tuple(dict.fromkeys(claim.check for claim in open_))
         why = f"{asker.named} has more than {BOUND} ways to be answered"
         yield Undecided(asker.rule, checks, asker.rule.document.span(trigger.source), why)
         return
-    yield from _findings(open_, asker, context)
+    yield from _findings([claim for claim in open_ if not claim.refuted(answers)], answers, asker, context)
 
 
 def _open(asker: Asker, context: Context) -> Iterator[_Claim]:
     when = asker.trigger.when
     if not any(may_be_no_list(loop, asker.trigger, context.domains) for loop in asker.loops):
-        yield _Claim("trigger-never-holds", when, when, lambda answers, base: base != FALSE)
+        yield _Claim("trigger-never-holds", when, when, _can_hold(when))
     if not _says_so(asker):
-        yield _Claim("trigger-always-holds", when, when, lambda answers, base: base == FALSE)
+        yield _Claim("trigger-always-holds", when, when, _fails(when))
     for node in whole_parts(when):
         parts = () if isinstance(node, Check | Not) else parts_of(node)
         if len(parts) < 2:
@@ -95,19 +93,27 @@ def _says_so(asker: Asker) -> bool:
     )
 
 
-def _can_hold(node: Part) -> Callable[[Answers, int], bool]:
-    return lambda answers, base: truth_in(node, answers) != FALSE
+def _can_hold(node: Part) -> Callable[[Answers], bool]:
+    return lambda answers: said_by(node, answers).can_hold != 0
 
 
-def _changes(when: Part, part: Part) -> Callable[[Answers, int], bool]:
+def _fails(when: Condition) -> Callable[[Answers], bool]:
+    def refuted(answers: Answers) -> bool:
+        said = said_by(when, answers)
+        return said.can_fail & ~said.can_hold != 0
+
+    return refuted
+
+
+def _changes(when: Condition, part: Part) -> Callable[[Answers], bool]:
     # Not only whether it refuses: what is unknown without a check of the type is plainly true with it.
-    return lambda answers, base: truth_in(when, answers, part) != base
+    return lambda answers: said_by(when, answers, part) != said_by(when, answers)
 
 
-def _findings(proven: list[_Claim], asker: Asker, context: Context) -> Iterator[Finding]:
+def _findings(proven: list[_Claim], answers: Answers, asker: Asker, context: Context) -> Iterator[Finding]:
     checks = {claim.check for claim in proven}
     if "trigger-never-holds" in checks:
-        yield _never(asker, context, _core(asker, context))
+        yield _never(asker, context, _core(answers, asker, context))
     elif "trigger-always-holds" in checks:
         yield _always(asker, context)
     else:
@@ -151,24 +157,19 @@ def _never(asker: Asker, context: Context, why: str) -> Finding:
     return context.finding("trigger-never-holds", asker.rule, (*asker.trigger.source, "when"), message, remedy)
 
 
-def _core(asker: Asker, context: Context) -> str:
+def _core(answers: Answers, asker: Asker, context: Context) -> str:
     """The fewest conditions of the outermost ``all`` that cannot be met together."""
     when = asker.trigger.when
     if not isinstance(when, AllOf | Test) or len(parts_of(when)) < 2:
         return f"'{context.text(asker.rule, when)}' cannot be met"
     kept: list[Part] = list(parts_of(when))
     for part in list(kept):
-        fewer = [other for other in kept if other is not part]
-        if fewer and not _possible(fewer, asker, context):
-            kept = fewer
+        fewer = [said_by(other, answers).can_hold for other in kept if other is not part]
+        if fewer and not reduce(and_, fewer):
+            kept = [other for other in kept if other is not part]
     texts = [f"'{context.text(asker.rule, part)}'" for part in kept]
     together = " together" if len(texts) > 1 else ""
     return f"{shortened(' and '.join(texts))} cannot be met{together}"
-
-
-def _possible(parts: Iterable[Part], asker: Asker, context: Context) -> bool:
-    space = Space([(asker.trigger, roles_of(asker))], context.gates, context.domains)
-    return any(min(truth_in(part, answers) for part in parts) != FALSE for (answers,) in space.answers())
 
 
 def _always(asker: Asker, context: Context) -> Finding:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from capgate.policy.authoring.explanation import only
 from capgate.policy.authoring.given import Gates, read_given
-from capgate.policy.authoring.lint.kleene import FALSE, TRUE, UNKNOWN
+from capgate.policy.authoring.lint.kleene import FALSE, TRUE, UNKNOWN, Answers, Columns
 from capgate.policy.authoring.seeds import first
 from capgate.policy.authoring.settle import Subject
 from capgate.policy.authoring.trials import Trial
@@ -15,7 +15,6 @@ from capgate.policy.compiler import Asked
 from capgate.policy.conditions import leaves_of
 from capgate.policy.errors import FactUnavailable
 from capgate.policy.gate import Gate
-from capgate.policy.paths import Path
 from capgate.policy.rulefile import Rule
 
 __all__ = ["Evidence", "Judged", "Seen", "asked_of", "refuses"]
@@ -62,7 +61,10 @@ class Evidence:
         for rule in gates.rules.rules.values():
             for example in rule.examples:
                 given = read_given(example.given)
-                if set(given.mechanisms or ()) <= set(gates.catalog.capabilities):
+                # What supposes mechanisms takes a gate of its own, and is about the rule that it stands in.
+                if given.mechanisms is None or (
+                    rule in rules and set(given.mechanisms) <= set(gates.catalog.capabilities)
+                ):
                     self._judge(Subject(example.descriptor, given))
         for trial in trials:
             if trial.kind == "case":
@@ -80,16 +82,18 @@ class Evidence:
         """Every time that it refused."""
         return (seen for seen in self.of(rule, number) if seen.asked.can_hold)
 
-    def answers(self, rule: Rule, number: int) -> Iterator[dict[Path, int]]:
+    def answers(self, rule: Rule, number: int) -> Answers:
         """What its operators said, each time."""
         places = [leaf.at for leaf in leaves_of(rule.triggers[number].when)]
+        columns = Columns(places)
         for seen in self.of(rule, number):
             if seen.asked.answers:
                 said = [
                     UNKNOWN if answer.can_hold and answer.can_fail else TRUE if answer.can_hold else FALSE
                     for answer in seen.asked.answers
                 ]
-                yield dict(zip(places, said, strict=True))
+                columns.add(dict(zip(places, said, strict=True)))
+        return columns.answers()
 
     def _look(self, rule: Rule, number: int) -> None:
         shape = [stage for stage in self._gates.rules.stages if stage.name == _SHAPE]

@@ -14,7 +14,7 @@ from capgate.policy.authoring.lint.claims import roles_of
 from capgate.policy.authoring.lint.context import Asker, Context
 from capgate.policy.authoring.lint.evidence import Seen, refuses
 from capgate.policy.authoring.lint.finding import Finding, Undecided
-from capgate.policy.authoring.lint.kleene import FALSE, truth_in
+from capgate.policy.authoring.lint.kleene import said_by
 from capgate.policy.authoring.lint.reach import may_be_no_list
 from capgate.policy.authoring.lint.slots import Role
 from capgate.policy.authoring.lint.space import BOUND, Space
@@ -106,12 +106,11 @@ def _name(loop: Loop, asker: Asker) -> tuple[bool, str]:
 def _covers(earlier: Sequence[Asker], asker: Asker, context: Context) -> bool:
     parts = [(asker.trigger, roles_of(asker))]
     parts += [(other.trigger, _roles(other, asker) or {}) for other in earlier]
-    for own, *others in Space(parts, context.gates, context.domains).answers():
-        if truth_in(asker.trigger.when, own) == FALSE:
-            continue
-        if all(truth_in(one.trigger.when, said) == FALSE for one, said in zip(earlier, others, strict=True)):
-            return False
-    return True
+    own, *others = Space(parts, context.gates, context.domains).answers()
+    left = said_by(asker.trigger.when, own).can_hold
+    for one, said in zip(earlier, others, strict=True):
+        left &= ~said_by(one.trigger.when, said).can_hold
+    return left == 0
 
 
 def _finding(rule: Rule, asker: Asker, context: Context) -> Finding:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from capgate.policy.authoring.domains import Domains
 from capgate.policy.authoring.given import Gates, Given
-from capgate.policy.authoring.lint.kleene import FALSE, RANK, TRUE, UNKNOWN
+from capgate.policy.authoring.lint.kleene import FALSE, RANK, TRUE, UNKNOWN, Answers, Columns
 from capgate.policy.authoring.lint.slots import Key, Option, Role, Slots
 from capgate.policy.authoring.lint.ties import Tie, ties
 from capgate.policy.authoring.lint.values import TAKEN, TooMany, Value
@@ -48,25 +48,38 @@ class Space:
         self._worlds = Worlds(gates)
         self._leaves = [(number, leaf) for number, (trigger, _) in enumerate(parts) for leaf in leaves_of(trigger.when)]
 
-    def answers(self) -> Iterator[Sequence[Mapping[Path, int]]]:
-        """For each way what every operator says, for each of the triggers. What is given changes afterwards.
+    def answers(self) -> list[Answers]:
+        """What every operator says in each way, for each of the triggers.
 
         Raises:
-            TooMany: there are more than `BOUND`, or more values than can be told apart.
+            TooMany: there are more than `BOUND` ways, or more values than can be told apart.
         """
+        columns = [Columns(leaf.at for leaf in leaves_of(trigger.when)) for trigger, _ in self._parts]
         seen: set[str] = set()
         left = BOUND
         for given in self._worlds.all(self._facts(), self._listed()):
-            table = self._table(given)
-            if repr(table.told) in seen:
+            told = repr([self._told(leaf, given) for _, leaf in self._leaves])
+            if told in seen:
                 continue
-            seen.add(repr(table.told))
-            for found in table.answers():
+            seen.add(told)
+            for found in self._table(given).ways():
                 left -= 1
                 if left < 0:
                     raise TooMany
                 if found is not None:
-                    yield found
+                    for column, answers in zip(columns, found, strict=True):
+                        column.add(answers)
+        return [column.answers() for column in columns]
+
+    def _told(self, leaf: Test, given: Given) -> Any:
+        """All that makes an operator speak otherwise where descriptors are judged against something else."""
+        (check,) = leaf.checks
+        known = self._worlds.resolved(check, given)
+        if known is None:
+            return None
+        if leaf.reference.term.origin == "constant" and known.operand is not TAKEN:
+            return judged(known, known.operand, self._worlds.constant(leaf.reference.term.fact, given))
+        return None if known.operand is check.operand else known.operand
 
     def alone(self) -> Iterator[tuple[int, Test, str | None, frozenset[int]]]:
         """Each operator by itself: the number of its trigger, a kind of value, and all it can say of such values.
@@ -122,13 +135,11 @@ class _Table:
     """What can vary where descriptors are judged against one thing, and what cannot.
 
     Attributes:
-        told: all that is otherwise where they are judged against something else.
         slots: what can vary.
         fixed: for each trigger the answers that are the same for all descriptors, by the place of the operator.
     """
 
     def __init__(self, parts: Sequence[Part], slots: Slots):
-        self.told: list[Any] = []
         self._parts = parts
         self.slots = slots
         self.fixed: list[dict[Path, int]] = [{} for _ in parts]
@@ -156,12 +167,9 @@ class _Table:
         else:
             view = self.slots.view(leaf.reference, trigger, roles)
             self.slots.found[view.key].asked.append((number, known, view))
-            if known.operand is not check.operand:
-                self.told.append(known.operand)
 
     def _fix(self, number: int, at: Path, said: int) -> None:
         self.fixed[number][at] = said
-        self.told.append(said)
 
     def _vary(self, number: int, leaf: Test) -> None:
         """What the operator says is not known, but that it says the same wherever the same is asked."""
@@ -181,8 +189,8 @@ class _Table:
         view = self.slots.view(reference, trigger, roles)
         return repr((view.key, view.name))
 
-    def answers(self) -> Iterator[Sequence[Mapping[Path, int]] | None]:
-        """Each way, and None for each that turned out to be none."""
+    def ways(self) -> Iterator[Sequence[Mapping[Path, int]] | None]:
+        """Each way, and None for each that turned out to be none. What is given changes afterwards."""
         tied = ties(self._parts, self.slots)
         rows: list[tuple[Key, list[Option]]] = []
         for key, slot in self.slots.found.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import combinations
 from typing import Any, Final
@@ -15,7 +15,6 @@ from capgate.policy.vocabulary import constant_value
 
 __all__ = ["Worlds"]
 
-_MECHANISMS: Final = "placement.mechanisms"
 #: Sets of so many capabilities are tried, each.
 _CAPABILITIES: Final = 8
 
@@ -26,6 +25,7 @@ class Worlds:
     def __init__(self, gates: Gates):
         self._gates = gates
         self._catalog = gates.catalog
+        self._supposed: dict[str, Mapping[str, str]] = {}
 
     def all(self, facts: Iterable[str], listed: Iterable[Any] = ()) -> list[Given]:
         """What a descriptor can be judged against, told apart as far as these constant facts can.
@@ -59,13 +59,24 @@ class Worlds:
 
     def constant(self, fact: str, given: Given) -> Any:
         """The value of a constant fact; `ABSENT` where it has none."""
-        if fact == _MECHANISMS and given.mechanisms is not None:
-            return list(dict.fromkeys(given.mechanisms))
-        catalog = self._catalog if not fact.startswith(_MECHANISMS[:-1]) else self._gates.on(given).catalog
+        placement = self._catalog.placements[given.placement]
+        if given.mechanisms is not None:
+            names = self._names(given.placement)
+            placement = replace(
+                placement, mechanisms={capability: names[capability] for capability in given.mechanisms}
+            )
         try:
-            return constant_value(fact, catalog, catalog.placements[given.placement])
+            return constant_value(fact, self._catalog, placement)
         except KeyError:
             return ABSENT
+
+    def _names(self, placement: str) -> Mapping[str, str]:
+        """The mechanism of every capability, where a test supposes that the placement has all of them."""
+        found = self._supposed.get(placement)
+        if found is None:
+            gate = self._gates.on(Given(placement, (), tuple(self._catalog.capabilities)))
+            found = self._supposed[placement] = gate.catalog.placements[placement].mechanisms
+        return found
 
     def resolved(self, check: Check, given: Given) -> Check | None:
         """The operator with its operand worked out; None where what it says cannot be known here."""

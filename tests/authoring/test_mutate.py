@@ -1,0 +1,253 @@
+"""``capgate rules mutate``: what is changed, what notices it, and the test that is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+Rules = Callable[..., Any]
+Overlay = Callable[..., Path]
+
+RULE = """\
+id: few-requests
+title: No more than 15 requests
+applies_to: descriptor
+triggers:
+  - stage: bounds
+    at: descriptor.bounds.maxRequests
+    when:
+      all:
+        - subject.capabilities: {contains: network}
+        - not: {descriptor.bounds.maxRequests: {max: 15}}
+    reason: up to {descriptor.bounds.maxRequests} requests, and 15 are allowed
+"""
+
+#: Two examples that are far from every edge of the rule.
+FAR = """\
+examples:
+  refused:
+    - {descriptor: {capabilities: [network], bounds: {hosts: [a.test], maxRequests: 100}, tools: [{name: a, primitive: now}]}}
+  admitted:
+    - {descriptor: {capabilities: [network], bounds: {hosts: [a.test], maxRequests: 5}, tools: [{name: a, primitive: now}]}}
+"""
+
+
+@pytest.fixture
+def overlay(write: Callable[..., Path]) -> Overlay:
+    """Writes one rule, with its examples, into the folder ``mine``."""
+
+    def overlay(*, rule: str = RULE, examples: str = FAR, cases: str | None = None) -> Path:
+        write("mine/few-requests.yaml", rule + examples)
+        if cases is not None:
+            write("mine/tests/cases.yaml", cases)
+        return Path("mine")
+
+    return overlay
+
+
+def rule(when: str, more: str = "", stage: str = "tools") -> str:
+    return (
+        "id: few-requests\ntitle: A rule\napplies_to: descriptor\ntriggers:\n"
+        f"  - stage: {stage}\n    when: {when}\n    reason: because\n{more}"
+    )
+
+
+def mutants(done: Any) -> dict[str, dict[str, Any]]:
+    """The results by the name of the mutant, without the rule's own."""
+    return {result["mutant"].removeprefix("few-requests $."): result for result in done.json["results"]}
+
+
+def made(done: Any, kind: str) -> set[str]:
+    return {name for name, result in mutants(done).items() if result["kind"] == kind}
+
+
+def test_a_change_that_no_test_notices_is_shown_with_its_place_its_diff_and_the_missing_example(
+    rules: Rules, overlay: Overlay
+) -> None:
+    done = rules("mutate", overlay(rule=RULE, examples=FAR))
+    assert done.code == 1
+    assert (
+        "mine/few-requests.yaml:11:49: few-requests "
+        "$.triggers[0].when.all[1].not['descriptor.bounds.maxRequests'].max: one more: no test notices this\n"
+        "    --- mine/few-requests.yaml\n"
+        "    +++ mine/few-requests.yaml\n"
+        "    @@ -9,5 +9,5 @@\n"
+        "           all:\n"
+        "             - subject.capabilities: {contains: network}\n"
+        "    -        - not: {descriptor.bounds.maxRequests: {max: 15}}\n"
+        "    +        - not: {descriptor.bounds.maxRequests: {max: 16}}\n"
+    ) in done.out
+    assert "    missing, in few-requests: examples.refused:\n    - {descriptor: {capabilities: [network]," in done.out
+
+
+def test_the_examples_that_were_missing_make_every_change_noticed(rules: Rules, overlay: Overlay) -> None:
+    folder = overlay(rule=RULE, examples=FAR)
+    for result in rules("mutate", folder, "--format", "json").json["results"]:
+        if result["noticed"]:
+            continue
+        place, text = result["missing"]["in"], result["missing"]["yaml"]
+        if place == "a file of cases, under cases":
+            number = len(list(folder.glob("tests/*")))
+            (folder / "tests").mkdir(exist_ok=True)
+            (folder / f"tests/case-{number}.yaml").write_text(f"cases:\n{text}", encoding="utf-8")
+        else:
+            file = folder / "few-requests.yaml"
+            heading = f"  {place.rpartition('.')[2]}:\n"
+            file.write_text(file.read_text(encoding="utf-8").replace(heading, heading + text), encoding="utf-8")
+    assert rules("test", folder).code == 0
+    done = rules("mutate", folder, "--fail-under", "100")
+    assert done.out == "18 mutants: 18 noticed, 100 %\n"
+    assert done.code == 0
+
+
+@pytest.mark.parametrize(
+    ("when", "expected"),
+    [
+        ("{tool.name: {equals: a}}", {"operator": {"triggers[0].when: negated"}}),
+        ("{tool.name: {in: [a, b]}}", {"operator": {"triggers[0].when['tool.name'].in: not_in for in"}}),
+        ("{tool.name: {in: [a, b]}}", {"literal": {f"triggers[0].when['tool.name'].in: without '{x}'" for x in "ab"}}),
+        ("{tool.undeclared: {contains: read}}", {"operator": {"triggers[0].when['tool.undeclared'].contains: lacks for contains"}}),
+        ("{tool.params.n: {min: 5}}", {"literal": {f"triggers[0].when['tool.params.n'].min: one {x}" for x in ("more", "less")}}),
+        ("{tool.name: {minlength: 0}}", {"literal": {"triggers[0].when['tool.name'].minlength: one more"}}),
+        ("{tool.name: {exists: true}}", {"literal": {"triggers[0].when['tool.name'].exists: the opposite"}, "operator": set()}),
+        ("{tool.name: {equals: null}}", {"literal": {"triggers[0].when['tool.name'].equals: another value"}}),
+        (
+            '{tool.name: {matches: "[ab]+"}}',
+            {
+                "literal": {
+                    f"triggers[0].when['tool.name'].matches: {what}"
+                    for what in ("loosened at its start", "loosened at its end", "without 'a'", "without 'b'", "* for +")
+                }
+            },
+        ),
+        (
+            "{not: {any: [{tool.name: {exists: true}}, {tool.primitive: {exists: true}}]}}",
+            {
+                "combinator": {
+                    "triggers[0].when: not dropped",
+                    "triggers[0].when.not: all for any",
+                    "triggers[0].when.not: none for any",
+                },
+                "condition": {f"triggers[0].when.not.any[{n}]: dropped" for n in (0, 1)},
+            },
+        ),
+        (
+            "{tool.name: {type: string, minlength: 2}}",
+            {"condition": {f"triggers[0].when['tool.name'].{x}: dropped" for x in ("type", "minlength")}},
+        ),
+        (
+            "{tool.name: {in: {fact: host.taken}}}",
+            {"literal": {"triggers[0].when['tool.name'].in: catalog.primitives for host.taken"}},
+        ),
+        ("{tool.wasm.path: {exists: true}}", {"path": {f"triggers[0].when['tool.wasm.path']: {x} for tool.wasm.path" for x in ("tool.wasm", "tool.wasm.digest")}}),
+        ("{tool.params.list: {each: {min: 1, type: whole}}}", {"condition": {f"triggers[0].when['tool.params.list'].each.{x}: dropped" for x in ("min", "type")}}),
+    ],
+)  # fmt: skip
+def test_one_thing_at_a_time_is_changed(
+    rules: Rules, overlay: Overlay, when: str, expected: dict[str, set[str]]
+) -> None:
+    done = rules("mutate", overlay(rule=rule(when), examples=""), "--format", "json", "--fail-under", "0")
+    if done.json["failing"]:  # the examples of this page are for another rule
+        pytest.fail(done.out)
+    for kind, names in expected.items():
+        assert made(done, kind) == names
+
+
+def test_triggers_are_dropped_swapped_and_moved_and_rules_made_to_warn(rules: Rules, overlay: Overlay) -> None:
+    more = "  - stage: tools\n    when: {tool.primitive: {equals: now}}\n    reason: because\n"
+    done = rules("mutate", overlay(rule=rule("{tool.name: {equals: a}}", more), examples=""), "--format", "json")
+    assert made(done, "trigger") == {"triggers[0]: dropped", "triggers[1]: dropped"}
+    assert made(done, "order") == {"triggers[0]: after the next trigger of its stage"}
+    assert made(done, "severity") == {"severity: warn for refuse"}
+    # Neither neighbour of this stage has a variable of that name.
+    assert made(done, "stage") == set()
+
+
+def test_triggers_that_never_refuse_together_are_not_swapped(rules: Rules, overlay: Overlay) -> None:
+    more = "  - stage: tools\n    when: {tool.name: {exists: false}}\n    reason: because\n"
+    done = rules("mutate", overlay(rule=rule("{tool.name: {exists: true}}", more), examples=""), "--format", "json")
+    assert made(done, "order") == set()
+
+
+def test_the_order_of_two_triggers_is_noticed_by_the_places_of_a_case(rules: Rules, overlay: Overlay) -> None:
+    first = "  - stage: bounds\n    at: descriptor.id\n    when: {descriptor.id: {exists: true}}\n    reason: because\n"
+    text = RULE + first
+    cases = (
+        "cases:\n  - name: both\n    descriptor: {id: a, capabilities: [network], bounds: {hosts: [a.test], maxRequests: 16},"
+        " tools: [{name: a, primitive: now}]}\n    places: [$.bounds.maxRequests, $.id]\n"
+    )
+    without = rules("mutate", overlay(rule=text), "--format", "json", "--fail-under", "0")
+    name = "triggers[0]: after the next trigger of its stage"
+    assert not mutants(without)[name]["noticed"]
+    with_it = rules("mutate", overlay(rule=text, cases=cases), "--format", "json", "--fail-under", "0")
+    assert mutants(with_it)[name]["by"] == "mine/tests/cases.yaml: both"
+
+
+def test_what_the_loader_would_refuse_is_no_mutant(rules: Rules, overlay: Overlay) -> None:
+    text = rule("{field.value: {max: 5}}").replace("    when:", "    for_each: {field: tool.layout}\n    when:")
+    done = rules("mutate", overlay(rule=text, examples=""), "--format", "json", "--fail-under", "0")
+    assert made(done, "loop") == set()
+
+
+def test_the_diff_shows_what_was_loaded(rules: Rules, overlay: Overlay) -> None:
+    folder = overlay(rule=RULE, examples=FAR)
+    done = rules("mutate", folder, "--format", "json", "--fail-under", "0")
+    result = mutants(done)["severity: warn for refuse"]
+    assert "+severity: warn" in result["diff"].splitlines()
+    assert result["at"]["file"] == "mine/few-requests.yaml"
+    assert yaml.safe_load(result["missing"]["yaml"])[0]["decision"] == "refused"
+
+
+def test_several_processes_find_the_same(rules: Rules, overlay: Overlay) -> None:
+    folder = overlay(rule=RULE, examples=FAR)
+    assert rules("mutate", folder, "--jobs", "2").out == rules("mutate", folder).out
+
+
+def test_only_the_rules_that_are_named_are_changed(rules: Rules, write: Callable[..., Path], overlay: Overlay) -> None:
+    folder = overlay()
+    write("mine/other.yaml", (RULE + FAR).replace("few-requests", "other"))
+    done = rules("mutate", folder, "--rule", "other", "--format", "json", "--fail-under", "0")
+    assert {tuple(result["rules"]) for result in done.json["results"]} == {("other",)}
+
+
+def test_tests_that_fail_already_are_told_and_nothing_is_tried(rules: Rules, overlay: Overlay) -> None:
+    folder = overlay(rule=RULE.replace("max: 15", "max: 200"), examples=FAR)
+    done = rules("mutate", folder)
+    assert done.code == 1
+    assert done.out == (
+        "mine/few-requests.yaml:14:7: refused 1: fails on the rules as they are\n\n"
+        "capgate: no mutant was tried; see capgate rules test\n"
+    )
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_an_invalid_policy_ends_with_3(rules: Rules, overlay: Overlay, form: str) -> None:
+    done = rules("mutate", overlay(rule=RULE.replace("max: 15", "maximum: 15")), "--format", form)
+    assert done.code == 3
+    assert "operator-unknown" in done.err
+    if form == "json":
+        assert done.json["summary"] == {"mutants": 0, "noticed": 0, "unnoticed": 0, "percent": 0.0}
+
+
+def test_a_test_that_cannot_be_read_ends_with_4(rules: Rules, overlay: Overlay) -> None:
+    done = rules("mutate", overlay(cases="cases: 5\n"))
+    assert done.code == 4
+    assert "value-unfit" in done.out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("--rule", "nobody"), ("--fail-under", "101"), ("--fail-under", "nan"), ("--jobs", "0"), ("nowhere",)],
+)
+def test_a_wrong_command_line_ends_with_2(rules: Rules, arguments: tuple[str, ...]) -> None:
+    assert rules("mutate", *arguments).code == 2
+
+
+def test_the_report_goes_to_a_file(rules: Rules, overlay: Overlay, folder: Path) -> None:
+    done = rules("mutate", overlay(rule=RULE, examples=FAR), "--output", "report.txt")
+    assert done.out == ""
+    assert (folder / "report.txt").read_text(encoding="utf-8").endswith("capgate: that is less than 95 %\n")
