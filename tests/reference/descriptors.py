@@ -151,7 +151,7 @@ def _bounds(random: Random, strange: float) -> Any:
     if random.random() < 0.3:
         made["window"] = random.choice(["process", "hour", "day", "admission"])
     if random.random() < 0.1:
-        made["command"] = random.choice(ODD)
+        made["command"] = copy.deepcopy(random.choice(ODD))
     return made
 
 
