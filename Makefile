@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test fuzz
+.PHONY: run test fuzz bench
 
 run: .venv/.project
 	@status=0; $(BIN)/capgate check catalogue || status=$$?; \
@@ -13,6 +13,14 @@ test: .venv/.tox
 # Both evaluators of the rule language on generated rules; MINUTES says how long, SEED where to begin.
 fuzz: .venv/.test
 	$(BIN)/python tests/reference/fuzz.py --minutes $(or $(MINUTES),10) --seed $(or $(SEED),1)
+
+# The gate beside hand-written code and policy engines, some minutes; BENCH=--write puts the table into bench/README.md.
+bench: .venv/.bench
+	$(BIN)/python -m bench $(BENCH)
+
+.venv/.bench: setup.cfg pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	@touch $@
 
 .venv/.test: setup.cfg pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[test]'

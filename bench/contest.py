@@ -47,7 +47,7 @@ def run(contestants: Mapping[str, Contestant], rounds: int, chunk: int = 100) ->
     totals: dict[str, list[float]] = {name: [] for name in contestants}
     with _quiet():
         for each in contestants.values():
-            each.ask(each.inputs[0])  # what is compiled or imported at the first call
+            _asked(each.ask, each.inputs)  # so that what is compiled or imported when it is first needed is there
         for _ in range(rounds):
             taken = dict.fromkeys(contestants, 0)
             for at in range(max(map(len, cut.values()))):

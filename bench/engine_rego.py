@@ -169,7 +169,8 @@ class RegoMachine(Engine):
         try:
             program = regorus.Program.compile_from_modules("{}", modules, ["data.gate.answer"])
         except Exception as error:  # noqa: BLE001  # the binding raises RuntimeError, and others
-            raise EngineMissing(f"RVM does not compile this: {str(error)[:80]}") from None
+            first_line = str(error).splitlines()[0]
+            raise EngineMissing(f"does not compile: {first_line.removeprefix('Compilation error: ')}") from None
         self._machine = regorus.Rvm()
         self._machine.load_program(program)
 

@@ -55,7 +55,7 @@ def _table(measured: Measured) -> Iterator[str]:
 def _row(measured: Measured, name: str, shown: str, what: str) -> str:
     parsed, from_bytes = measured.contest.micros[name], measured.contest.micros[f"{name}, bytes"]
     many = measured.many.micros.get(name)
-    last = measured.missing.get(f"{name}, many rules", "") if many is None else f"{1e6 / many:,.0f}"
+    last = measured.missing.get(f"{name}, many rules", "not measured") if many is None else f"{1e6 / many:,.0f}"
     cells = [f"{parsed:.2f}", f"{1e6 / parsed:,.0f}", f"{from_bytes:.2f}", f"{1e6 / from_bytes:,.0f}"]
     return f"| {shown} | {what} | {' | '.join(cells)} | {last} |"
 

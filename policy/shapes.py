@@ -242,6 +242,8 @@ class _Walk:
     def items(self, schema: Schema, variable: str, path: list[ast.expr]) -> list[ast.stmt]:
         index, item = self.fresh(), self.fresh()
         body = self.value(schema, item, [*path, name(index)])
+        if not body:
+            return []
         if self.collecting:
             return statements("for I, E in enumerate(V): BODY", I=index, E=item, V=variable, BODY=body)
         return statements("for E in V: BODY", E=item, V=variable, BODY=body)

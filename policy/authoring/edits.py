@@ -7,6 +7,7 @@ alias stands for it, cannot be edited.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any, NamedTuple
 
 import yaml
@@ -44,14 +45,23 @@ class Text:
         self._root = yaml.compose(text, Loader=yaml.CBaseLoader if yaml.__with_libyaml__ else yaml.BaseLoader)
 
     def has(self, at: Path) -> bool:
-        """Whether the value at `at` has a text of its own, inside that of all that holds it."""
-        holder, start, end = self._root, 0, len(self.text)
+        """Whether the value at `at`, and every other in what holds it, has a text of its own and is no alias."""
+        holder = self._root
         for step in at:
-            holder = self._below(holder, step)
-            if not start <= holder.start_mark.index <= _end(holder, self.text) <= end:
+            if not self._in_order(holder):
                 return False
-            start, end = holder.start_mark.index, _end(holder, self.text)
+            holder = self._below(holder, step)
         return True
+
+    def _in_order(self, holder: Any) -> bool:
+        """Whether the parts of a list or an object stand one after the other, inside of it."""
+        reached: int = holder.start_mark.index
+        parts = chain.from_iterable(part if isinstance(part, tuple) else (part,) for part in holder.value)
+        for part in parts:
+            if part.start_mark.index < reached:
+                return False
+            reached = _end(part, self.text)
+        return reached <= _end(holder, self.text)
 
     def source(self, at: Path) -> str:
         """The text of the value at `at`."""

@@ -187,7 +187,8 @@ class Mutation:
             placements=tuple(self.gates.catalog.placements),
             problems=problems,
         )
-        return None if problems else rule
+        same = rule is not None and rule.decides() == self.gates.rules.rules[id].decides()
+        return None if problems or same else rule
 
     def _killer(self, mutant: Mutant, rules: RuleSet) -> str | None:
         alone = Judge(only(rules, {*mutant.rules, *self.shape}), self.gates)

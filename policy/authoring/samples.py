@@ -58,9 +58,10 @@ def _character(name: str, value: Any) -> str:
     if name == "NOT_LITERAL":
         return "a" if value != ord("a") else "b"
     parts = [(str(kind), inner) for kind, inner in value]
-    negated = parts[0][0] == "NEGATE"
-    tried = [chr(inner if kind == "LITERAL" else inner[0]) for kind, inner in parts if kind in ("LITERAL", "RANGE")]
-    for text in (*(() if negated else tried), *_CANDIDATES):
+    negated = bool(parts[0][0] == "NEGATE")
+    named = [chr(inner if kind == "LITERAL" else inner[0]) for kind, inner in parts if kind in ("LITERAL", "RANGE")]
+    tried: list[str] = [*([] if negated else named), *_CANDIDATES]
+    for text in tried:
         if any(_holds(kind, inner, text) for kind, inner in parts) is not negated:
             return text
     return ""

@@ -9,6 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
+import capgate
+from capgate.policy.authoring.given import Gates
+from capgate.policy.authoring.mutation import Mutation
+
 Rules = Callable[..., Any]
 Overlay = Callable[..., Path]
 
@@ -56,13 +60,19 @@ def rule(when: str, more: str = "", stage: str = "tools") -> str:
     )
 
 
+def short(name: str) -> str:
+    return name.removeprefix("few-requests $.")
+
+
 def mutants(done: Any) -> dict[str, dict[str, Any]]:
     """The results by the name of the mutant, without the rule's own."""
-    return {result["mutant"].removeprefix("few-requests $."): result for result in done.json["results"]}
+    return {short(result["mutant"]): result for result in done.json["results"]}
 
 
-def made(done: Any, kind: str) -> set[str]:
-    return {name for name, result in mutants(done).items() if result["kind"] == kind}
+def made(folder: Path, kind: str) -> set[str]:
+    """The mutants of a kind that are made of a folder."""
+    mutation = Mutation(Gates(capgate.open_gate(rules=[folder])), [folder])
+    return {short(mutant.name) for mutant in mutation.mutants if mutant.kind == kind}
 
 
 def test_a_change_that_no_test_notices_is_shown_with_its_place_its_diff_and_the_missing_example(
@@ -71,11 +81,11 @@ def test_a_change_that_no_test_notices_is_shown_with_its_place_its_diff_and_the_
     done = rules("mutate", overlay(rule=RULE, examples=FAR))
     assert done.code == 1
     assert (
-        "mine/few-requests.yaml:11:49: few-requests "
+        "mine/few-requests.yaml:10:49: few-requests "
         "$.triggers[0].when.all[1].not['descriptor.bounds.maxRequests'].max: one more: no test notices this\n"
         "    --- mine/few-requests.yaml\n"
         "    +++ mine/few-requests.yaml\n"
-        "    @@ -9,5 +9,5 @@\n"
+        "    @@ -8,5 +8,5 @@\n"
         "           all:\n"
         "             - subject.capabilities: {contains: network}\n"
         "    -        - not: {descriptor.bounds.maxRequests: {max: 15}}\n"
@@ -147,30 +157,53 @@ def test_the_examples_that_were_missing_make_every_change_noticed(rules: Rules, 
         ("{tool.params.list: {each: {min: 1, type: whole}}}", {"condition": {f"triggers[0].when['tool.params.list'].each.{x}: dropped" for x in ("min", "type")}}),
     ],
 )  # fmt: skip
-def test_one_thing_at_a_time_is_changed(
-    rules: Rules, overlay: Overlay, when: str, expected: dict[str, set[str]]
-) -> None:
-    done = rules("mutate", overlay(rule=rule(when), examples=""), "--format", "json", "--fail-under", "0")
-    if done.json["failing"]:  # the examples of this page are for another rule
-        pytest.fail(done.out)
+def test_one_thing_at_a_time_is_changed(overlay: Overlay, when: str, expected: dict[str, set[str]]) -> None:
+    folder = overlay(rule=rule(when), examples="")
     for kind, names in expected.items():
-        assert made(done, kind) == names
+        assert made(folder, kind) == names
 
 
-def test_triggers_are_dropped_swapped_and_moved_and_rules_made_to_warn(rules: Rules, overlay: Overlay) -> None:
+def test_triggers_are_dropped_and_swapped_and_rules_made_to_warn(overlay: Overlay) -> None:
     more = "  - stage: tools\n    when: {tool.primitive: {equals: now}}\n    reason: because\n"
-    done = rules("mutate", overlay(rule=rule("{tool.name: {equals: a}}", more), examples=""), "--format", "json")
-    assert made(done, "trigger") == {"triggers[0]: dropped", "triggers[1]: dropped"}
-    assert made(done, "order") == {"triggers[0]: after the next trigger of its stage"}
-    assert made(done, "severity") == {"severity: warn for refuse"}
+    folder = overlay(rule=rule("{tool.name: {equals: a}}", more), examples="")
+    assert made(folder, "trigger") == {"triggers[0]: dropped", "triggers[1]: dropped"}
+    assert made(folder, "order") == {"triggers[0]: after the next trigger of its stage"}
+    assert made(folder, "severity") == {"severity: warn for refuse"}
     # Neither neighbour of this stage has a variable of that name.
-    assert made(done, "stage") == set()
+    assert made(folder, "stage") == set()
 
 
-def test_triggers_that_never_refuse_together_are_not_swapped(rules: Rules, overlay: Overlay) -> None:
-    more = "  - stage: tools\n    when: {tool.name: {exists: false}}\n    reason: because\n"
-    done = rules("mutate", overlay(rule=rule("{tool.name: {exists: true}}", more), examples=""), "--format", "json")
-    assert made(done, "order") == set()
+def test_a_trigger_is_moved_to_the_stages_beside_its_own(overlay: Overlay) -> None:
+    folder = overlay()
+    assert made(folder, "stage") == {f"triggers[0].stage: in the stage '{stage}'" for stage in ("launch", "hosts")}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "together"),
+    [
+        ("tool.name: {exists: true}", "tool.name: {exists: false}", False),
+        ("tool.name: {exists: true}", "tool.name: {exists: true}", True),
+        ("tool.name: {exists: true}", "not: {tool.name: {exists: true}}", False),
+        ("tool.name: {equals: a}", "tool.name: {equals: b}", False),
+        ("tool.name: {equals: a}", "tool.primitive: {equals: b}", True),
+        ("tool.name: {equals: a}", "not: {tool.name: {equals: a}}", False),
+        ("tool.params.n: {equals: 1}", "tool.params.n: {equals: 1.0}", True),
+        ("tool.name: {in: [a]}", "tool.name: {not_in: [a]}", False),
+        ("tool.name: {in: {fact: host.taken}}", "tool.name: {not_in: {fact: host.taken}}", False),
+        ("tool.name: {in: {fact: host.taken}}", "tool.name: {not_in: {fact: catalog.abis}}", True),
+        ("tool.needs: {contains: read}", "tool.needs: {lacks: read}", False),
+        # What is no list is unknown to both, and both refuse.
+        ("tool.wasm: {contains: read}", "tool.wasm: {lacks: read}", True),
+        ("tool.wasm.input.addr: {min: 1}", "not: {tool.wasm.input.addr: {min: 1}}", True),
+        ("all: [{tool.name: {type: string}}, {tool.name: {equals: a}}]", "not: {tool.name: {type: string}}", False),
+        ("any: [{tool.name: {type: string}}, {tool.name: {equals: a}}]", "not: {tool.name: {type: string}}", True),
+        ("tool.name: {type: string, equals: a}", "not: {tool.name: {type: string}}", False),
+        ("tool.name: {type: string}", "not: {tool.name: {type: string, equals: a}}", True),
+    ],
+)
+def test_triggers_are_swapped_where_both_can_refuse(overlay: Overlay, one: str, other: str, together: bool) -> None:
+    more = f"  - stage: tools\n    when: {{{other}}}\n    reason: so it is\n"
+    assert bool(made(overlay(rule=rule(f"{{{one}}}", more), examples=""), "order")) is together
 
 
 def test_the_order_of_two_triggers_is_noticed_by_the_places_of_a_case(rules: Rules, overlay: Overlay) -> None:
@@ -187,10 +220,20 @@ def test_the_order_of_two_triggers_is_noticed_by_the_places_of_a_case(rules: Rul
     assert mutants(with_it)[name]["by"] == "mine/tests/cases.yaml: both"
 
 
-def test_what_the_loader_would_refuse_is_no_mutant(rules: Rules, overlay: Overlay) -> None:
+def test_what_the_loader_would_refuse_is_no_mutant(overlay: Overlay) -> None:
     text = rule("{field.value: {max: 5}}").replace("    when:", "    for_each: {field: tool.layout}\n    when:")
-    done = rules("mutate", overlay(rule=text, examples=""), "--format", "json", "--fail-under", "0")
-    assert made(done, "loop") == set()
+    assert made(overlay(rule=text, examples=""), "loop") == set()
+
+
+def test_a_loop_that_nothing_needs_is_dropped(overlay: Overlay) -> None:
+    text = rule("{tool.name: {equals: a}}").replace("    when:", "    for_each: {field: tool.layout}\n    when:")
+    assert made(overlay(rule=text, examples=""), "loop") == {"triggers[0].for_each: dropped"}
+
+
+def test_a_list_with_an_alias_in_it_is_left_alone(overlay: Overlay) -> None:
+    folder = overlay(rule=rule("{any: [&a {tool.name: {equals: a}}, *a]}"), examples="")
+    assert made(folder, "condition") == set()
+    assert made(folder, "combinator") == {f"triggers[0].when: {word} for any" for word in ("all", "none")}
 
 
 def test_the_diff_shows_what_was_loaded(rules: Rules, overlay: Overlay) -> None:

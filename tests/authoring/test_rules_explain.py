@@ -100,6 +100,8 @@ def test_the_value_of_an_operand_that_is_a_fact_is_shown(rules: Run, write: Writ
     assert "tool.name: {in: {fact: host.taken}}" in done.out
     assert "host.taken is [a, call_extension, delegate_task, " in done.out
     assert "web_search]\n" in done.out
+    data = rules("explain", "duplicate-tool", "x.json", "--taken", "a", "--format", "json").json
+    assert data["questions"][0]["condition"]["fact"][:2] == ["a", "call_extension"]
 
 
 def test_each_element_is_explained_with_its_place(rules: Run, write: Write) -> None:

@@ -138,8 +138,8 @@ def shipped() -> list[Rule]:
 
 
 @pytest.mark.parametrize("rule", shipped(), ids=lambda rule: rule.id)
-def test_every_trigger_of_the_shipped_rules_is_met_even_without_examples(rule: Rule, gates: Gates) -> None:
-    bare = replace(rule, examples=())
+def test_every_trigger_of_the_shipped_rules_is_met_without_its_examples(rule: Rule, gates: Gates) -> None:
+    bare = replace(rule, examples=tuple(example for example in rule.examples if not example.refused))
     assert [number for number in range(len(rule.triggers)) if first(bare, number, gates) is None] == []
 
 

@@ -157,3 +157,9 @@ def test_unknown_and_missing_keys_are_named() -> None:
 def test_a_schema_rule_that_is_not_compiled_is_never_skipped() -> None:
     with pytest.raises(AssertionError, match="excludes"):
         Shape({"type": "dict", "schema": {"a": {"type": "string", "excludes": "b"}}}, "odd")
+
+
+def test_a_list_whose_items_may_be_anything_is_only_a_list() -> None:
+    shape = Shape({"type": "list", "schema": {}}, "open list")
+    assert shape.holds([1, None, {}])
+    assert not shape.holds({})

@@ -15,6 +15,7 @@ _COMMANDS: Final = {
     "coverage": "capgate.host.cli.rules.coverage",
     "diff": "capgate.host.cli.rules.diff",
     "explain": "capgate.host.cli.rules.explain",
+    "lint": "capgate.host.cli.rules.lint",
     "list": "capgate.host.cli.rules.listing",
     "mutate": "capgate.host.cli.rules.mutate",
     "schema": "capgate.host.cli.rules.schema",

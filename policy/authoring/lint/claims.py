@@ -6,12 +6,12 @@ trigger's operators can answer, so that what is claimed is so for every descript
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
 from operator import and_
 from typing import Final, NamedTuple
 
-from capgate.policy.authoring.lint.context import Asker, Context, shortened
+from capgate.policy.authoring.lint.context import Asker, Context
 from capgate.policy.authoring.lint.evidence import refuses
 from capgate.policy.authoring.lint.finding import Finding, Undecided
 from capgate.policy.authoring.lint.kleene import Answers, Part, parts_of, said_by, whole_parts
@@ -23,9 +23,10 @@ from capgate.policy.authoring.lint.witness import shown, smallest
 from capgate.policy.conditions import AllOf, AnyOf, Check, Condition, Not, Test
 from capgate.policy.paths import Path
 
-__all__ = ["CHECKS", "claims", "roles_of"]
+__all__ = ["claims", "refuses_each", "roles_of"]
 
-CHECKS: Final = ("trigger-never-holds", "trigger-always-holds", "condition-implied", "condition-contradicts")
+#: So many conditions are shown in one message.
+_SHOWN: Final = 3
 
 
 class _Claim(NamedTuple):
@@ -70,7 +71,7 @@ def _open(asker: Asker, context: Context) -> Iterator[_Claim]:
     when = asker.trigger.when
     if not any(may_be_no_list(loop, asker.trigger, context.domains) for loop in asker.loops):
         yield _Claim("trigger-never-holds", when, when, _can_hold(when))
-    if not _says_so(asker):
+    if not refuses_each(asker):
         yield _Claim("trigger-always-holds", when, when, _fails(when))
     for node in whole_parts(when):
         parts = () if isinstance(node, Check | Not) else parts_of(node)
@@ -82,7 +83,7 @@ def _open(asker: Asker, context: Context) -> Iterator[_Claim]:
             yield _Claim("condition-implied", part, node, _changes(asker.trigger.when, part))
 
 
-def _says_so(asker: Asker) -> bool:
+def refuses_each(asker: Asker) -> bool:
     """Whether the condition is that there is an element: a plain way to refuse each."""
     when = asker.trigger.when
     return (
@@ -125,7 +126,7 @@ def _of_parts(proven: list[_Claim], asker: Asker, context: Context) -> Iterator[
     dead = {id(part) for node in void for part in whole_parts(node)}
     for node in void:
         if not any(node is not other and any(node is part for part in whole_parts(other)) for other in void):
-            message = f"this can never hold: {_parts_text(node, asker, context)}"
+            message = f"this can never hold: {_texts(_parts(node), asker, context)}"
             remedy = "Correct the one that is wrong, or take this out: it changes nothing."
             yield context.finding("condition-contradicts", asker.rule, node, message, remedy)
     told: set[int] = set()
@@ -134,10 +135,9 @@ def _of_parts(proven: list[_Claim], asker: Asker, context: Context) -> Iterator[
             continue
         told.add(id(claim.holder))
         others = [part for part in _parts(claim.holder) if part is not claim.part]
-        text = " and ".join(f"'{context.text(asker.rule, part)}'" for part in others)
         message = (
             f"'{context.text(asker.rule, claim.part)}' changes nothing here: "
-            f"beside {shortened(text)} the trigger comes to the same with it and without it"
+            f"beside {_texts(others, asker, context)} the trigger comes to the same with it and without it"
         )
         remedy = "Take it out, or say what it was meant to say."
         yield context.finding("condition-implied", asker.rule, claim.part, message, remedy)
@@ -147,8 +147,10 @@ def _parts(node: Part) -> tuple[Part, ...]:
     return () if isinstance(node, Check) else parts_of(node)
 
 
-def _parts_text(node: Part, asker: Asker, context: Context) -> str:
-    return shortened(" and ".join(f"'{context.text(asker.rule, part)}'" for part in _parts(node)))
+def _texts(parts: Sequence[Part], asker: Asker, context: Context) -> str:
+    texts = [f"'{context.text(asker.rule, part)}'" for part in parts]
+    more = [f"{len(texts) - _SHOWN} more"] if len(texts) > _SHOWN else []
+    return " and ".join([*texts[:_SHOWN], *more])
 
 
 def _never(asker: Asker, context: Context, why: str) -> Finding:
@@ -167,9 +169,8 @@ def _core(answers: Answers, asker: Asker, context: Context) -> str:
         fewer = [said_by(other, answers).can_hold for other in kept if other is not part]
         if fewer and not reduce(and_, fewer):
             kept = [other for other in kept if other is not part]
-    texts = [f"'{context.text(asker.rule, part)}'" for part in kept]
-    together = " together" if len(texts) > 1 else ""
-    return f"{shortened(' and '.join(texts))} cannot be met{together}"
+    together = " together" if len(kept) > 1 else ""
+    return f"{_texts(kept, asker, context)} cannot be met{together}"
 
 
 def _always(asker: Asker, context: Context) -> Finding:

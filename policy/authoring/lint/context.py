@@ -12,7 +12,7 @@ from capgate.policy.authoring.flow import flow
 from capgate.policy.authoring.given import Gates
 from capgate.policy.authoring.lint.evidence import Evidence
 from capgate.policy.authoring.lint.finding import Finding
-from capgate.policy.authoring.lint.kleene import Part, whole_parts
+from capgate.policy.authoring.lint.kleene import PARTS, Part, whole_parts
 from capgate.policy.authoring.settle import Subject
 from capgate.policy.authoring.suite import Suite
 from capgate.policy.conditions import Check, Test
@@ -91,10 +91,10 @@ class Context:
         self, check: str, rule: Rule, at: Path | Part, message: str, remedy: str, witness: Subject | None = None
     ) -> Finding:
         """A finding at a condition or an operator, or at the key or the item at a place of a rule file."""
-        if isinstance(at, tuple):
-            span = rule.document.span(at, key=True)
-        else:
+        if isinstance(at, PARTS):
             span = rule.document.span(at.at, key=isinstance(at, Check))
+        else:
+            span = rule.document.span(at, key=True)
         return Finding(check, span, message, remedy, rule.id, witness)
 
     def text(self, rule: Rule, part: Part) -> str:

@@ -18,6 +18,7 @@ from capgate.policy.paths import Path
 
 __all__ = [
     "FALSE",
+    "PARTS",
     "RANK",
     "TRUE",
     "UNKNOWN",
@@ -56,6 +57,8 @@ class Said(NamedTuple):
 Answers: TypeAlias = "Mapping[Path, Said]"
 #: What ``all`` and ``any`` join: conditions, or the operators under one path.
 Part: TypeAlias = "Condition | Check"
+#: The types of them.
+PARTS: Final = (AllOf, AnyOf, Not, Test, Check)
 
 
 class Columns:

@@ -81,8 +81,8 @@ class Space:
             return judged(known, known.operand, self._worlds.constant(leaf.reference.term.fact, given))
         return None if known.operand is check.operand else known.operand
 
-    def alone(self) -> Iterator[tuple[int, Test, str | None, frozenset[int]]]:
-        """Each operator by itself: the number of its trigger, a kind of value, and all it can say of such values.
+    def alone(self) -> Iterator[tuple[Test, str | None, frozenset[int]]]:
+        """Each operator of the first trigger by itself: a kind of value, and all that it can say of such values.
 
         The kind is None where it compares what is not in the descriptor. What can say anything is left out.
 
@@ -91,18 +91,15 @@ class Space:
         """
         table = self._table(Given())
         ties(self._parts, table.slots)  # they know of more values
-        said: dict[tuple[int, Path, str | None], set[int]] = {}
+        said: dict[tuple[Path, str | None], set[int]] = {}
         for slot in table.slots.found.values():
             for option in slot.options() if slot.asked else ():
-                for (number, _, view), (_, at, truth) in zip(slot.asked, option.answers, strict=True):
-                    said.setdefault((number, at, view.of(option.value).kind), set()).add(truth)
-        for number, found in enumerate(table.fixed):
-            for at, truth in found.items():
-                said.setdefault((number, at, None), set()).add(truth)
-        for number, leaf in self._leaves:
-            for (owner, at, kind), truths in said.items():
-                if (owner, at) == (number, leaf.at):
-                    yield number, leaf, kind, frozenset(truths)
+                for (_, _, view), (_, at, truth) in zip(slot.asked, option.answers, strict=True):
+                    said.setdefault((at, view.of(option.value).kind), set()).add(truth)
+        for at, truth in table.fixed[0].items():
+            said.setdefault((at, None), set()).add(truth)
+        for _, leaf in self._leaves:
+            yield from ((leaf, kind, frozenset(truths)) for (at, kind), truths in said.items() if at == leaf.at)
 
     def _table(self, given: Given) -> _Table:
         table = _Table(self._parts, Slots(self._gates.catalog, self._domains))

@@ -242,7 +242,7 @@ def _subsets(items: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
 def _lists(checks: Sequence[Check], fits: Callable[[Any], bool], known: Sequence[Any], depth: int) -> Iterator[Value]:
     """Lists that are not empty: every set of items, with every length that has room for them."""
     asked = item_checks(checks)
-    told = {(): exactly(None)}
+    told: dict[tuple[int, ...], Value] = {(): exactly(None)}
     if asked:
         inside = [item for value in known if type(value) is list for item in value]
         items = classes(asked, lambda item: fits([item]), inside, depth=depth + 1)

@@ -1,0 +1,115 @@
+"""Examples that are missing, that stand there twice, or that test nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from capgate.policy.authoring.given import read_given
+from capgate.policy.authoring.lint.claims import refuses_each
+from capgate.policy.authoring.lint.context import Context
+from capgate.policy.authoring.lint.evidence import asked_of
+from capgate.policy.authoring.lint.finding import Finding
+from capgate.policy.authoring.settle import Subject
+from capgate.policy.authoring.trials import TrialError, mechanism_problems
+from capgate.policy.documents import canonical
+from capgate.policy.errors import FactUnavailable
+from capgate.policy.rulefile import Example, Rule
+
+__all__ = ["duplicate_examples", "idle_examples", "missing_kinds", "unknown_mechanisms", "untested_triggers"]
+
+_KINDS: Final = {True: "refused", False: "admitted"}
+_SHAPE: Final = "shape"
+
+
+def missing_kinds(context: Context) -> Iterator[Finding]:
+    """Rules without an example of what they refuse, or of what they do not."""
+    for rule in context.rules:
+        for refused, word in _KINDS.items():
+            if not any(example.refused is refused for example in rule.examples):
+                message = f"the rule has no example under 'examples.{word}'"
+                remedy = f"Add one; 'capgate rules test --init {rule.id}' makes some to begin with."
+                yield context.finding("example-missing-kind", rule, ("id",), message, remedy)
+
+
+def duplicate_examples(context: Context) -> Iterator[Finding]:
+    """Examples that an earlier one of the rule repeats."""
+    for rule in context.rules:
+        seen: dict[bytes, Example] = {}
+        for example in rule.examples:
+            given = read_given(example.given)
+            key = canonical([example.descriptor, given._replace(taken=tuple(sorted(given.taken))).to_json()])
+            first = seen.setdefault(key, example)
+            if first is not example:
+                message = f"the same example stands at {rule.document.span(first.source)}"
+                if first.refused is not example.refused:
+                    message += f" under '{_KINDS[first.refused]}': it cannot be both"
+                yield context.finding("example-duplicate", rule, example.source, message, "Take one of the two out.")
+
+
+def idle_examples(context: Context) -> Iterator[Finding]:
+    """Examples of which the rule is asked nothing."""
+    for rule in context.rules:
+        idle: list[Example] = []
+        admitted = [example for example in rule.examples if not example.refused]
+        for example in rule.examples:
+            stopped, asked = _reached(example, rule, context)
+            if stopped:
+                message = "the stage 'shape' refuses this descriptor, so the rule is asked nothing of it"
+                remedy = "Mend the descriptor, or take the example out."
+                yield context.finding("example-tests-nothing", rule, example.source, message, remedy)
+            elif not asked and not example.refused:
+                idle.append(example)
+        # A rule that refuses every element can only be silent where there is none.
+        each = all(refuses_each(context.asker(rule, number)) for number in range(len(rule.triggers)))
+        if admitted and idle == admitted and not each:
+            message = "no example under 'admitted' has an element that the rule would be asked of"
+            remedy = "Add an example that the rule looks at and is silent on, as near as can be to what it refuses."
+            yield context.finding("example-tests-nothing", rule, admitted[0].source, message, remedy)
+
+
+def _reached(example: Example, rule: Rule, context: Context) -> tuple[bool, bool]:
+    """Whether the stage `shape` stopped an example before it came to the rule, and whether the rule was asked."""
+    given = read_given(example.given)
+    if not set(given.mechanisms or ()) <= set(context.catalog.capabilities):
+        return False, True  # such an example is not run
+    try:
+        asked = asked_of(Subject(example.descriptor, given), context.gates)
+    except FactUnavailable:
+        return False, True
+    rules = context.gates.rules.rules
+    shape = [
+        one
+        for one in asked
+        if rules[one.rule].triggers[one.trigger].stage == _SHAPE and rules[one.rule].severity == "refuse"
+    ]
+    own = any(one.rule == rule.id for one in asked)
+    return not own and any(one.can_hold for one in shape), own
+
+
+def untested_triggers(context: Context) -> Iterator[Finding]:
+    """Triggers that no example makes refuse."""
+    seen: dict[tuple[str, int], bool] = {}
+    for trial in context.suite.trials:
+        try:
+            for one in asked_of(Subject(trial.descriptor, trial.given), context.gates):
+                seen[one.rule, one.trigger] = seen.get((one.rule, one.trigger), False) or one.can_hold
+        except FactUnavailable:
+            continue
+    for asker in context.askers:
+        tested = any(example.refused for example in asker.rule.examples)
+        if tested and not seen.get((asker.rule.id, asker.number), False):
+            message = f"no example and no case makes {asker.named} refuse"
+            remedy = "Add an example under 'refused' that this trigger refuses."
+            yield context.finding("trigger-without-example", asker.rule, asker.trigger.source, message, remedy)
+
+
+def unknown_mechanisms(context: Context) -> Iterator[Finding]:
+    """Examples that suppose a mechanism for what is no capability."""
+    for rule in context.rules:
+        for example in rule.examples:
+            at = (*example.source, "given")
+            problems: list[TrialError] = list(mechanism_problems(example.given, at, rule.document, context.catalog))
+            for problem in problems:
+                assert problem.span is not None, "a problem of an example has a place"
+                yield Finding("given-unknown-mechanism", problem.span, problem.message, problem.hint, rule.id)

@@ -1,0 +1,284 @@
+"""``capgate rules diff``: what a change of rules loosens, and what it tightens."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import capgate
+from capgate.policy.authoring.difference import LIMIT, Sides, compare
+from capgate.policy.authoring.given import Gates
+
+Rules = Callable[..., Any]
+Write = Callable[..., Path]
+
+RULE = """\
+id: few-requests
+title: No more than 15 requests
+applies_to: descriptor
+triggers:
+  - stage: bounds
+    when:
+      all:
+        - subject.capabilities: {contains: network}
+        - not: {descriptor.bounds.maxRequests: {max: 15}}
+    reason: up to {descriptor.bounds.maxRequests} requests, and 15 are allowed
+"""
+SHIPPED = Path(next(iter(capgate.open_gate().rules.rules.values())).document.name).parent
+
+
+def network(requests: int) -> dict[str, Any]:
+    bounds = {"hosts": ["a.test"], "maxRequests": requests}
+    return {"capabilities": ["network"], "bounds": bounds, "tools": [{"name": "a", "primitive": "now"}]}
+
+
+@pytest.fixture
+def sides(write: Write) -> Callable[..., tuple[str, str]]:
+    """Writes the rule of this page into ``old``, and with something replaced into ``new``."""
+
+    def sides(one: str, other: str) -> tuple[str, str]:
+        assert one in RULE
+        write("old/few-requests.yaml", RULE)
+        write("new/few-requests.yaml", RULE.replace(one, other))
+        return "old", "new"
+
+    return sides
+
+
+@pytest.fixture
+def whole(folder: Path) -> Callable[..., Path]:
+    """Copies the shipped rules into a folder, with something replaced in one of them."""
+
+    def whole(file: str = "", one: str = "", other: str = "") -> Path:
+        shutil.copytree(SHIPPED, folder / "whole", ignore=shutil.ignore_patterns("__*"))
+        if file:
+            path = folder / "whole" / file
+            text = path.read_text(encoding="utf-8")
+            assert one in text
+            path.write_text(text.replace(one, other), encoding="utf-8")
+        return Path("whole")
+
+    return whole
+
+
+def confirmed(old: str | None, new: str | None, change: dict[str, Any]) -> tuple[str, str]:
+    """What both gates decide of a witness; None stands for the shipped rules alone."""
+    given = change["given"]
+    assert not given.keys() - {"placement", "taken"}
+    verdicts = [
+        capgate.open_gate(rules=[side] if side else []).admit(
+            change["descriptor"], given.get("placement", "machine"), frozenset(given.get("taken", ()))
+        )
+        for side in (old, new)
+    ]
+    return verdicts[0].decision, verdicts[1].decision
+
+
+def test_a_higher_limit_loosens(rules: Rules, sides: Callable[..., tuple[str, str]]) -> None:
+    old, new = sides("max: 15", "max: 20")
+    done = rules("diff", old, new, "--format", "json")
+    assert done.code == 1
+    assert done.json["loosened"] == {"descriptor": network(16), "given": {}, "rules": ["few-requests"]}
+    assert done.json["tightened"] is None
+    assert done.json["bounds"]["whole"] is True
+    assert confirmed(old, new, done.json["loosened"]) == ("refused", "admitted")
+
+
+def test_a_lower_limit_tightens_and_loosens_nothing(rules: Rules, sides: Callable[..., tuple[str, str]]) -> None:
+    old, new = sides("max: 15", "max: 5")
+    done = rules("diff", old, new, "--format", "json")
+    assert done.code == 0
+    assert done.json["loosened"] is None
+    assert confirmed(old, new, done.json["tightened"]) == ("admitted", "refused")
+
+
+def test_the_report_names_the_witness_and_the_bounds(rules: Rules, sides: Callable[..., tuple[str, str]]) -> None:
+    done = rules("diff", *sides("max: 15", "max: 20"))
+    lines = done.out.splitlines()
+    assert lines[0] == "loosened: this was refused by few-requests and is admitted:"
+    assert lines[1] == (
+        "    {capabilities: [network], bounds: {hosts: [a.test], maxRequests: 16}, tools: [{name: a, primitive: now}]}"
+    )
+    assert lines[2] == "not tightened: no descriptor was found that was admitted and is refused"
+    assert "descriptors tried" in lines[3]
+    assert "$.bounds.maxRequests (" in lines[3]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("title: No more than 15 requests", "title: Something else"),
+        ("requests, and 15 are allowed", "are too many"),
+        ("id: few-requests", "id: few-requests\nreferences: [somewhere]"),
+        ("max: 15", "max: 15.0"),
+    ],
+)
+def test_what_does_not_decide_changes_nothing(
+    rules: Rules, sides: Callable[..., tuple[str, str]], one: str, other: str
+) -> None:
+    done = rules("diff", *sides(one, other))
+    assert done.code == 0
+    assert "no rule differs in when it refuses" in done.out or done.out.startswith("not loosened")
+
+
+def test_a_warning_loosens_what_was_refused(rules: Rules, sides: Callable[..., tuple[str, str]]) -> None:
+    done = rules("diff", *sides("applies_to: descriptor", "applies_to: descriptor\nseverity: warn"), "--format", "json")
+    assert done.code == 1
+    assert done.json["loosened"]["rules"] == ["few-requests"]
+
+
+@pytest.mark.parametrize(("one", "other", "code"), [("-", "old", 0), ("old", "-", 1)])
+def test_a_dash_stands_for_the_shipped_rules_alone(
+    rules: Rules, sides: Callable[..., tuple[str, str]], one: str, other: str, code: int
+) -> None:
+    sides("max: 15", "max: 15")
+    done = rules("diff", one, other, "--format", "json")
+    assert done.code == code
+    assert (done.json["tightened"] is None) is bool(code)
+
+
+@pytest.mark.parametrize(
+    ("file", "one", "other", "rule"),
+    [
+        ("network-unbounded.yaml", "minlength: 1, each", "each", "network-unbounded"),
+        ("network-unbounded.yaml", "{type: whole, min: 1}", "{type: number, min: 1}", "network-unbounded"),
+        ("bad-tool-name.yaml", '"[a-z0-9_]+"', '"[a-z0-9_-]+"', "bad-tool-name"),
+        ("eval-not-a-tool-path.yaml", "severity: refuse", "severity: warn", "eval-not-a-tool-path"),
+        ("host-invalid.yaml", "{type: host}", "{type: string}", "host-invalid"),
+        ("duplicate-tool.yaml", "{tool.first_use: {exists: true}}", "{tool.name: {equals: b}}", "duplicate-tool"),
+        ("under-declared.yaml", "{field.value: {type: whole, min: 0}}", "{field.value: {type: whole}}", "under-declared"),
+        ("under-declared.yaml", "{tool.undeclared: {empty: false}}", "{tool.undeclared: {minlength: 2}}", "under-declared"),
+        ("unsupported-abi.yaml", "{tool.wasm: {type: object}}", "{tool.wasm: {minlength: 8}}", "unsupported-abi"),
+        ("absent-capability.yaml", "[exec, eval]", "[exec, eval, read]", "absent-capability"),
+        ("exec-absent.yaml", "descriptor.runsIn: {equals: process}", "descriptor.runsIn: {equals: host}", "exec-absent"),
+    ],
+)  # fmt: skip
+def test_a_loosened_copy_of_the_shipped_rules_is_found_out(
+    rules: Rules, whole: Callable[..., Path], file: str, one: str, other: str, rule: str
+) -> None:
+    if "severity" in one:
+        one, other = "applies_to: descriptor", "applies_to: descriptor\nseverity: warn"
+    done = rules("diff", "-", whole(file, one, other), "--format", "json")
+    assert done.code == 1
+    assert rule in done.json["loosened"]["rules"]
+
+
+def test_a_copy_of_the_shipped_rules_is_the_same(rules: Rules, whole: Callable[..., Path]) -> None:
+    done = rules("diff", whole(), SHIPPED)
+    assert (done.code, done.out) == (0, "no rule differs in when it refuses\n")
+
+
+def test_a_set_without_a_rule_that_keeps_others_safe_can_be_compared(rules: Rules, whole: Callable[..., Path]) -> None:
+    folder = whole("ruleset.yaml", "  - name: tools-present\n    rules: [no-tools]\n", "")
+    (folder / "no-tools.yaml").unlink()
+    done = rules("diff", "-", folder, "--format", "json")
+    assert done.json["loosened"]["descriptor"] == {}
+    assert done.json["loosened"]["rules"] == ["no-tools"]
+
+
+def test_nothing_more_can_be_left_out_of_a_witness(rules: Rules, write: Write) -> None:
+    write("new/no-model.yaml", RULE.replace("few-requests", "no-model").replace("bounds", "launch").partition("    when")[0]
+          + "    when: {all: [{descriptor.source: {equals: model}}, {descriptor.runsIn: {not_in: [host]}}]}\n    reason: because\n")
+    done = rules("diff", "-", "new", "--format", "json")
+    assert done.json["tightened"]["descriptor"] == {"tools": [{"name": "a", "primitive": "now"}], "source": "model"}
+
+
+def test_the_descriptors_given_are_judged_by_both(
+    rules: Rules, sides: Callable[..., tuple[str, str]], write: Write
+) -> None:
+    write("some/a.json", network(18))
+    write("some/b.json", network(5))
+    write("some/c.json", {"capabilities": ["eval"], **{k: v for k, v in network(18).items() if k != "capabilities"}})
+    done = rules("diff", *sides("max: 15", "max: 20"), "--against", "some")
+    assert done.code == 1
+    assert done.out.startswith(
+        "some/a.json: was refused by few-requests, is admitted\n3 descriptors judged, 1 said otherwise\n\n"
+    )
+    report = rules("diff", "old", "new", "--against", "some", "--format", "json").json
+    assert report["summary"] == {"descriptors": 3, "changed": 1, "loosened": 1, "tightened": 0, "errors": 0}
+    first = report["results"][0]
+    assert (first["old"]["decision"], first["old"]["rule"]) == ("refused", "few-requests")
+    assert first["new"] == {"decision": "admitted", "rule": None, "refusals": []}
+
+
+def test_a_refusal_that_others_hide_is_a_change_too(
+    rules: Rules, sides: Callable[..., tuple[str, str]], write: Write
+) -> None:
+    write("one.json", {**network(18), "tools": []})
+    done = rules("diff", *sides("max: 15", "max: 20"), "--against", "one.json")
+    assert "one.json: was refused by few-requests (few-requests, no-tools), is refused by no-tools\n" in done.out
+
+
+def test_a_placement_is_where_descriptors_are_judged(
+    rules: Rules, write: Write
+) -> None:
+    write("new/nowhere.yaml", RULE.replace("few-requests", "nowhere").partition("    when")[0]
+          + "    when: {placement.name: {equals: browser}}\n    reason: because\n")
+    write("one.json", {"tools": [{"name": "a", "primitive": "now"}]})
+    usual = rules("diff", "-", "new", "--against", "one.json", "--format", "json").json
+    browser = rules("diff", "-", "new", "--against", "one.json", "--placement", "browser", "--format", "json").json
+    assert (usual["summary"]["tightened"], browser["summary"]["tightened"]) == (0, 1)
+    assert usual["tightened"]["given"] == {"placement": "browser"}
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_rules_that_do_not_load_end_with_3_and_say_all_that_is_wrong(rules: Rules, write: Write, form: str) -> None:
+    write("old/few-requests.yaml", RULE.replace("max: 15", "maximum: 15"))
+    write("new/few-requests.yaml", RULE.replace("contains: network", "contain: network"))
+    done = rules("diff", "old", "new", "--format", form)
+    assert done.code == 3
+    assert "old/few-requests.yaml:9:" in done.err
+    assert "new/few-requests.yaml:8:" in done.err
+    if form == "json":
+        assert len(done.json["policy"]["problems"]) == 2
+
+
+@pytest.mark.parametrize("text", ["- [", "stages: 5\n", "5\n", "stages: [5]\n"])
+def test_a_ruleset_that_cannot_be_read_is_told_by_the_loader(rules: Rules, write: Write, text: str) -> None:
+    write("old/few-requests.yaml", RULE)
+    write("old/ruleset.yaml", text)
+    done = rules("diff", "old", "-")
+    assert done.code == 3
+    assert "old/ruleset.yaml" in done.err
+
+
+def test_a_descriptor_that_cannot_be_read_ends_with_4(
+    rules: Rules, sides: Callable[..., tuple[str, str]], write: Write
+) -> None:
+    write("one.json", '{"a": 1, "a": 2}')
+    done = rules("diff", *sides("max: 15", "max: 20"), "--against", "one.json", "--against", "nowhere.json")
+    assert done.code == 4
+    assert "one.json:1:10: duplicate-key" in done.out
+    assert "nowhere.json: unreadable" in done.out
+
+
+@pytest.mark.parametrize("arguments", [(), ("-",), ("nowhere", "-"), ("-", "-", "--placement", "moon")])
+def test_a_wrong_command_line_ends_with_2(rules: Rules, arguments: tuple[str, ...]) -> None:
+    assert rules("diff", *arguments).code == 2
+
+
+def test_the_report_goes_to_a_file(rules: Rules, folder: Path) -> None:
+    done = rules("diff", "-", "-", "--format", "json", "--output", "report.json")
+    assert (done.code, done.out) == (0, "")
+    assert json.loads((folder / "report.json").read_text(encoding="utf-8"))["bounds"] is None
+
+
+def test_no_more_is_tried_than_the_limit_and_the_bounds_say_so(sides: Callable[..., tuple[str, str]]) -> None:
+    old, new = (Gates(capgate.open_gate(rules=[side])) for side in sides("max: 15", "max: 5"))
+    cut = compare(Sides(new, old), limit=400)
+    assert cut.bounds is not None
+    assert (cut.bounds.tried, cut.bounds.whole) == (400, False)
+    whole = compare(Sides(new, old))
+    assert whole.bounds is not None
+    assert whole.bounds.tried < LIMIT
+    assert whole.bounds.whole
+
+
+def test_twice_the_same_report(rules: Rules, sides: Callable[..., tuple[str, str]]) -> None:
+    pair = sides("max: 15", "max: 20")
+    assert rules("diff", *pair).out == rules("diff", *pair).out
