@@ -1,8 +1,8 @@
 """Timing on a machine that is shared: processor time, contestants taking turns, and the least of many rounds.
 
-The inputs are cut into chunks. In each round every contestant takes the first chunk, then every one the second, and so
-on, so that what else the machine does in that moment hits all of them alike. A contestant's time is the sum of the
-least times of its chunks; a ratio is worked out in every round, and the median of these counts.
+In each round one contestant after the other takes all its inputs, so that each runs with its own code and data in the
+caches. The inputs are timed in chunks. A contestant's time is the sum of the least times of its chunks, which what else
+the machine does disturbs least; a ratio is worked out in every round, and the median of these counts.
 """
 
 from __future__ import annotations
@@ -49,15 +49,10 @@ def run(contestants: Mapping[str, Contestant], rounds: int, chunk: int = 100) ->
         for each in contestants.values():
             _asked(each.ask, each.inputs)  # so that what is compiled or imported when it is first needed is there
         for _ in range(rounds):
-            taken = dict.fromkeys(contestants, 0)
-            for at in range(max(map(len, cut.values()))):
-                for name, chunks in cut.items():
-                    if at < len(chunks):
-                        nanos = _asked(contestants[name].ask, chunks[at])
-                        best[name][at] = min(best[name][at], nanos)
-                        taken[name] += nanos
-            for name, nanos in taken.items():
-                totals[name].append(nanos / len(contestants[name].inputs))
+            for name, chunks in cut.items():
+                nanos = [_asked(contestants[name].ask, chunk) for chunk in chunks]
+                best[name] = list(map(min, best[name], nanos))
+                totals[name].append(sum(nanos) / len(contestants[name].inputs))
     micros = {name: sum(best[name]) / len(contestants[name].inputs) / 1000 for name in contestants}
     return Contest(micros, totals)
 

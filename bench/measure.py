@@ -48,7 +48,7 @@ class Counts(NamedTuple):
     runs: int
 
 
-FULL: Final = Counts(descriptors=2000, rounds=25, more=10_000, few=20, loaded=2000, files=10_000, runs=15)
+FULL: Final = Counts(descriptors=2000, rounds=20, more=10_000, few=20, loaded=2000, files=10_000, runs=10)
 QUICK: Final = Counts(descriptors=100, rounds=1, more=20, few=5, loaded=20, files=5, runs=1)
 
 

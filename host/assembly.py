@@ -11,6 +11,7 @@ from capgate.plugins.errors import PluginError
 from capgate.plugins.manager import LoadedPlugins, load
 from capgate.policy.errors import PolicyInvalid
 from capgate.policy.gate import Gate
+from capgate.policy.rule_errors import RuleError
 from capgate.policy.ruleset import RuleFolder, load_ruleset
 
 __all__ = ["Assembled", "assemble", "open_gate"]
@@ -45,6 +46,9 @@ def open_gate(rules: Sequence[str | os.PathLike[str]] = (), plugins: Sequence[ob
 
 def assemble(rules: Sequence[str | os.PathLike[str]] = (), plugins: Sequence[object] = ()) -> Assembled:
     """As `open_gate`, with the plugins."""
+    if isinstance(rules, (str, bytes, os.PathLike)):
+        message = f"the folders of rules are given as {rules!r}, which is no list"
+        raise PolicyInvalid([RuleError("rules-unreadable", message, hint="Give a list of folders, also of one.")])
     loaded = load(plugins)
     overlays = _overlays(loaded, [Path(folder) for folder in rules])
     try:

@@ -17,7 +17,7 @@ from capgate.policy.ruleset import RuleSet
 __all__ = ["Change", "Difference", "Sides", "changed_triggers", "compare", "search", "shrink"]
 
 #: So many descriptors are looked at.
-LIMIT: Final = 100_000
+LIMIT: Final = 50_000
 #: So many are looked at for one that is admitted.
 _HELP: Final = 2_000
 _USUAL: Final = Given()

@@ -191,7 +191,8 @@ class _Reader:
                     without = tuple(kept for kept in terms.mechanisms if kept != name)
                     sets += [(*without, name), without]
             options = [Settings({"placement": name}) for name in self.catalog.placements]
-            options += [Settings({"mechanisms": part}) for part in dict.fromkeys(sets)]
+            if any(fact.startswith("placement.mechanism") for fact in self.facts):
+                options += [Settings({"mechanisms": part}) for part in dict.fromkeys(sets)]
             yield Dimension("the placement", (), lambda base: options, len(options))
         if "host.taken" in self.facts:
             texts = dict.fromkeys(["a", *self.facts["host.taken"]])

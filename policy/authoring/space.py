@@ -95,7 +95,7 @@ class Space:
 
     def subjects(self) -> Iterator[Subject]:
         """The descriptors, those that were given first, then the others by the number of places changed."""
-        for subject in self._seeds:
+        for subject in self._seeds[: self._limit]:
             self.bounds.tried += 1
             yield subject
         for count in range(len(self._dimensions) + 1):

@@ -30,7 +30,7 @@ class DocumentError(CapgateError, ValueError):
         "not-a-number": "Use a finite number, or quote it if a string is meant.",
         "not-canonical": "Use only objects with string keys, lists, strings, finite numbers, booleans and null.",
         "number-inexact": "Use a number within what a double holds exactly, or quote it.",
-        "trailing-garbage": "Keep one JSON value and remove what follows it.",
+        "trailing-garbage": "Keep one JSON value and remove what follows it; several, one a line, need --lines.",
         "yaml-alias-bomb": "Write the values out, or use fewer aliases.",
         "yaml-alias-recursive": "Remove the alias: a value cannot hold itself.",
         "yaml-alias-unknown": "Define the anchor before its alias, or quote the text if no alias is meant.",
@@ -39,6 +39,6 @@ class DocumentError(CapgateError, ValueError):
         "yaml-key-not-string": "Put the key in quotes if a string is meant.",
         "yaml-merge-key": "Write the merged keys out, or quote the key if a plain '<<' is meant.",
         "yaml-several-documents": "Put each document into a file of its own.",
-        "yaml-syntax": "Mend the YAML at this place.",
+        "yaml-syntax": "Mend the YAML at this place; quote a text that begins with {, [, * or &, or has ': ' in it.",
         "yaml-tag": "Remove the tag, or quote the text if no tag is meant.",
     }

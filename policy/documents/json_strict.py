@@ -140,7 +140,9 @@ class _Reader:
         if word[0] in _NOT_A_NUMBER:
             self.fail("not-a-number", self.at, f"{word[0]} is no JSON number")
         if word[0] not in _WORDS:
-            self.fail("json-syntax", self.at, f"expected a value, found {self.seen()}", "Put strings in double quotes.")
+            is_python = word[0] in ("True", "False", "None")
+            hint = "JSON writes true, false and null." if is_python else "Put strings in double quotes."
+            self.fail("json-syntax", self.at, f"expected a value, found {self.seen()}", hint)
         self.at = word.end()
         return _WORDS[word[0]]
 

@@ -153,7 +153,7 @@ def test_a_dash_stands_for_the_shipped_rules_alone(
         ("duplicate-tool.yaml", "{tool.first_use: {exists: true}}", "{tool.name: {equals: b}}", "duplicate-tool"),
         ("under-declared.yaml", "{field.value: {type: whole, min: 0}}", "{field.value: {type: whole}}", "under-declared"),
         ("under-declared.yaml", "{tool.undeclared: {empty: false}}", "{tool.undeclared: {minlength: 2}}", "under-declared"),
-        ("unsupported-abi.yaml", "{tool.wasm: {type: object}}", "{tool.wasm: {minlength: 8}}", "unsupported-abi"),
+        ("unsupported-abi.yaml", "tool.wasm: {type: object}", "tool.wasm: {minlength: 8}", "unsupported-abi"),
         ("absent-capability.yaml", "[exec, eval]", "[exec, eval, read]", "absent-capability"),
         ("exec-absent.yaml", "descriptor.runsIn: {equals: process}", "descriptor.runsIn: {equals: host}", "exec-absent"),
     ],

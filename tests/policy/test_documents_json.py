@@ -119,6 +119,8 @@ def test_a_message_repeats_little_of_a_hostile_text() -> None:
     [
         ("{'a': 1}", "double quotes"),
         ("[abc]", "double quotes"),
+        ('{"a": True}', "true, false and null"),
+        ("[None]", "true, false and null"),
         ("[1,]", "comma"),
         ("[01]", "leading zero"),
         ('["\t"]', "\\u0009"),

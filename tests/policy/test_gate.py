@@ -308,6 +308,12 @@ def test_a_broken_overlay_is_never_half_loaded(tmp_path: Path) -> None:
     assert "Did you mean 'id'?" in str(caught.value)
 
 
+@pytest.mark.parametrize("rules", ["my-rules", b"my-rules", Path("my-rules")], ids=["text", "bytes", "path"])
+def test_one_folder_in_place_of_a_list_is_told_apart(rules: Any) -> None:
+    with pytest.raises(PolicyInvalid, match="which is no list"):
+        capgate.open_gate(rules=rules)
+
+
 def opcodes(ask: Any) -> int:
     """How many instructions of ours a call runs: a measure that no other load on the machine can change."""
     count = 0

@@ -91,6 +91,8 @@ class Context:
         self, check: str, rule: Rule, at: Path | Part, message: str, remedy: str, witness: Subject | None = None
     ) -> Finding:
         """A finding at a condition or an operator, or at the key or the item at a place of a rule file."""
+        if isinstance(at, Test) and len(at.checks) == 1:
+            at = at.checks[0]
         if isinstance(at, PARTS):
             span = rule.document.span(at.at, key=isinstance(at, Check))
         else:

@@ -46,7 +46,7 @@ def lint(gates: Gates, folders: Sequence[FilePath] = ()) -> Report:
     context = Context(gates, gather(gates, folders), folders)
     found = [one for run in RUNS for one in run(context)]
     undecided = tuple(one for one in found if isinstance(one, Undecided))
-    findings = list(dict.fromkeys(_worth_saying([one for one in found if isinstance(one, Finding)])))
+    findings = _worth_saying([one for one in found if isinstance(one, Finding)])
     comments = [comment for file in _files(context) for comment in _comments(file)]
     findings += (comment for comment in comments if isinstance(comment, Finding))
     suppressions = [comment for comment in comments if isinstance(comment, Suppression)]
@@ -62,13 +62,15 @@ def lint(gates: Gates, folders: Sequence[FilePath] = ()) -> Report:
     return Report(len(context.rules), tuple(sorted(left, key=_order)), tuple(ignored), undecided)
 
 
-def _worth_saying(findings: Sequence[Finding]) -> Iterable[Finding]:
+def _worth_saying(findings: Sequence[Finding]) -> list[Finding]:
+    """Each once, less what another of them makes plain."""
     said = {(finding.check, finding.span) for finding in findings}
-    return (
+    once = {(finding.check, finding.span, finding.message): finding for finding in findings}
+    return [
         finding
-        for finding in findings
+        for finding in once.values()
         if not any((other, finding.span) in said for other in _SAID_BY.get(finding.check, ()))
-    )
+    ]
 
 
 def _files(context: Context) -> Iterable[FilePath]:

@@ -45,10 +45,10 @@ def anchored(context: Context) -> Iterator[Finding]:
 
 
 def slow(context: Context) -> Iterator[Finding]:
-    """Patterns that only RE2 can run in linear time."""
+    """Patterns that RE2 has to run."""
     for asker, check, pattern in _patterns(context):
         if not pattern.linear_by_re:
-            message = "the pattern leaves several choices, so RE2 runs it, which takes several times as long to start"
+            message = "the pattern leaves several choices, so RE2 has to be loaded to run it in linear time"
             remedy = "Keep to one repeat of a set of characters or one list of alternatives; or split the condition."
             yield context.finding("pattern-slow", asker.rule, check, message, remedy)
 
@@ -59,7 +59,7 @@ def one_line(context: Context) -> Iterator[Finding]:
         for check in _refusing(asker.trigger.when, True):
             if isinstance(check.operand, Pattern) and dots(check.operand):
                 message = "a line feed in the text gets around this pattern: '.' is any character but that"
-                remedy = r"Write [\d\D] for any character; and say it of absent and odd values, too."
+                remedy = r"Write [\d\D] for any character."
                 yield context.finding("pattern-dot", asker.rule, check, message, remedy)
 
 

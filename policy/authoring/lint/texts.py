@@ -30,6 +30,8 @@ __all__ = [
 #: What says which element or which extension a reason is about.
 _NAMING: Final = frozenset({"descriptor.id", "descriptor.name", "descriptor.runsIn", "descriptor.source"})
 _NAMING_STEPS: Final = ((), ("name",), ("primitive",))
+#: Elements that are all about one thing, so that any part of them says which.
+_SMALL: Final = frozenset({"fault", "layout"})
 #: Facts that are worked out of a tool, and the parts of it that they come from.
 _MADE_OF: Final = {
     "tool.known": ("primitive",),
@@ -54,7 +56,7 @@ def unread_paths(context: Context) -> Iterator[Finding]:
         read += [loop.over.text for loop in asker.loops]
         made = [part for reference in _all_read(asker) for part in _made_of(reference)]
         for reference in _named(asker.trigger.reason):
-            if not _is_naming(reference) and not any(_related(reference.text, text) for text in (*read, *made)):
+            if not _is_naming(reference, asker) and not any(_related(reference.text, text) for text in (*read, *made)):
                 message = f"the reason shows '{reference.text}', which {asker.named} does not look at"
                 remedy = "Show what was found to be wrong, or ask for this path in the condition."
                 at = (*asker.trigger.source, "reason")
@@ -77,8 +79,10 @@ def _named(template: Template) -> list[Reference]:
     return [piece for piece in template if isinstance(piece, Reference)]
 
 
-def _is_naming(reference: Reference) -> bool:
+def _is_naming(reference: Reference, asker: Asker) -> bool:
     if reference.term.origin == "constant" or reference.text in _NAMING:
+        return True
+    if any(loop.variable == reference.root and loop.element.fact in _SMALL for loop in asker.loops):
         return True
     return reference.looped and reference.term.origin == "submitted" and reference.steps in _NAMING_STEPS
 
@@ -110,7 +114,8 @@ def _can_be_there(reference: Reference, asker: Asker, context: Context) -> bool:
         (answers,) = Space([(both, roles_of(asker))], context.gates, context.domains).answers()
     except TooMany:
         return True
-    return said_by(both.when, answers).can_hold != 0
+    # Of a trigger that never holds there is nothing more to say.
+    return said_by(both.when, answers).can_hold != 0 or said_by(asker.trigger.when, answers).can_hold == 0
 
 
 def missing_remedies(context: Context) -> Iterator[Finding]:

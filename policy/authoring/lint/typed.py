@@ -94,11 +94,12 @@ def _of_checks(
         if check.operator == "each":
             yield from _of_checks(test, check.operand.checks, asker, context, on_items=True)
         elif check.operator in _ON_ITEMS or check.operator in ("equals", "in", "not_in"):
-            words = words_of(test.reference, asker, context, items=on_items or check.operator in _ON_ITEMS)
+            noun, words = words_of(test.reference, asker, context, items=on_items or check.operator in _ON_ITEMS)
             for at, operand in _texts(check):
                 if words and operand not in words:
                     hint = did_you_mean(operand, words) or f"Use one of: {', '.join(words)}."
                     message = f"'{test.reference.text}' is never '{operand}'"
+                    message = f"no {noun} is called '{operand}'" if noun else message
                     yield context.finding("value-outside-domain", asker.rule, at, message, hint)
 
 
