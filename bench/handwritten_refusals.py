@@ -137,11 +137,13 @@ def _capability(capability: Any, path: str, placement: str) -> Refusal:
 
 def _network(descriptor: dict[str, Any], found: list[Refusal]) -> None:
     bounds = descriptor.get("bounds") or {}
-    hosts = bounds.get("hosts")
+    hosts = bounds.get("hosts", ABSENT)
     listed = hosts if type(hosts) is list and all(type(host) is str for host in hosts) else []
-    most = bounds.get("maxRequests")
+    most = bounds.get("maxRequests", ABSENT)
     if not listed or not is_whole(most) or most < 1:
-        found.append(_refuse("network-unbounded", _UNBOUNDED, "$.bounds" if "bounds" in descriptor else "$", None))
+        reason = _UNBOUNDED.reason % (show(hosts), show(most))
+        path = "$.bounds" if "bounds" in descriptor else "$"
+        found.append(Refusal("network-unbounded", reason, _UNBOUNDED.remedy, "refuse", path, None))
     for index, host in enumerate(listed):
         if not is_host(host):
             path = f"$.bounds.hosts[{index}]"

@@ -32,6 +32,10 @@ triggers:
 SHIPPED = Path(next(iter(capgate.open_gate().rules.rules.values())).document.name).parent
 
 
+def other_rule(id: str, when: str) -> str:
+    return RULE.replace("few-requests", id).partition("    when")[0] + f"    when: {when}\n    reason: because\n"
+
+
 def network(requests: int) -> dict[str, Any]:
     bounds = {"hosts": ["a.test"], "maxRequests": requests}
     return {"capabilities": ["network"], "bounds": bounds, "tools": [{"name": "a", "primitive": "now"}]}
@@ -151,11 +155,11 @@ def test_a_dash_stands_for_the_shipped_rules_alone(
         ("eval-not-a-tool-path.yaml", "severity: refuse", "severity: warn", "eval-not-a-tool-path"),
         ("host-invalid.yaml", "{type: host}", "{type: string}", "host-invalid"),
         ("duplicate-tool.yaml", "{tool.first_use: {exists: true}}", "{tool.name: {equals: b}}", "duplicate-tool"),
-        ("under-declared.yaml", "{field.value: {type: whole, min: 0}}", "{field.value: {type: whole}}", "under-declared"),
-        ("under-declared.yaml", "{tool.undeclared: {empty: false}}", "{tool.undeclared: {minlength: 2}}", "under-declared"),
+        ("under-declared.yaml", "{type: whole, min: 0}", "{type: whole}", "under-declared"),
+        ("under-declared.yaml", "undeclared: {empty: false}", "undeclared: {minlength: 2}", "under-declared"),
         ("unsupported-abi.yaml", "tool.wasm: {type: object}", "tool.wasm: {minlength: 8}", "unsupported-abi"),
         ("absent-capability.yaml", "[exec, eval]", "[exec, eval, read]", "absent-capability"),
-        ("exec-absent.yaml", "descriptor.runsIn: {equals: process}", "descriptor.runsIn: {equals: host}", "exec-absent"),
+        ("exec-absent.yaml", "runsIn: {equals: process}", "runsIn: {equals: host}", "exec-absent"),
     ],
 )  # fmt: skip
 def test_a_loosened_copy_of_the_shipped_rules_is_found_out(
@@ -182,8 +186,8 @@ def test_a_set_without_a_rule_that_keeps_others_safe_can_be_compared(rules: Rule
 
 
 def test_nothing_more_can_be_left_out_of_a_witness(rules: Rules, write: Write) -> None:
-    write("new/no-model.yaml", RULE.replace("few-requests", "no-model").replace("bounds", "launch").partition("    when")[0]
-          + "    when: {all: [{descriptor.source: {equals: model}}, {descriptor.runsIn: {not_in: [host]}}]}\n    reason: because\n")
+    when = "{all: [{descriptor.source: {equals: model}}, {descriptor.runsIn: {not_in: [host]}}]}"
+    write("new/no-model.yaml", other_rule("no-model", when))
     done = rules("diff", "-", "new", "--format", "json")
     assert done.json["tightened"]["descriptor"] == {"tools": [{"name": "a", "primitive": "now"}], "source": "model"}
 
@@ -214,11 +218,8 @@ def test_a_refusal_that_others_hide_is_a_change_too(
     assert "one.json: was refused by few-requests (few-requests, no-tools), is refused by no-tools\n" in done.out
 
 
-def test_a_placement_is_where_descriptors_are_judged(
-    rules: Rules, write: Write
-) -> None:
-    write("new/nowhere.yaml", RULE.replace("few-requests", "nowhere").partition("    when")[0]
-          + "    when: {placement.name: {equals: browser}}\n    reason: because\n")
+def test_a_placement_is_where_descriptors_are_judged(rules: Rules, write: Write) -> None:
+    write("new/nowhere.yaml", other_rule("nowhere", "{placement.name: {equals: browser}}"))
     write("one.json", {"tools": [{"name": "a", "primitive": "now"}]})
     usual = rules("diff", "-", "new", "--against", "one.json", "--format", "json").json
     browser = rules("diff", "-", "new", "--against", "one.json", "--placement", "browser", "--format", "json").json

@@ -64,7 +64,9 @@ def test_parts_change_places(text: str) -> None:
     one, two, three = data(text)["list"]
     file = Text(text)
     assert data(edited(text, file.swap(("list", 0), ("list", 1))))["list"] == [two, one, three]
-    assert data(edited(text, file.swap(("list", 1, "more", 0), ("list", 1, "more", 2))))["list"][1]["more"] == list("cba")
+    assert data(edited(text, file.swap(("list", 1, "more", 0), ("list", 1, "more", 2))))["list"][1]["more"] == list(
+        "cba"
+    )
 
 
 @pytest.mark.parametrize("text", [BLOCK, FLOW], ids=["block", "flow"])
@@ -81,7 +83,9 @@ def test_comments_stay_but_for_those_between_what_is_dropped_and_what_follows() 
 
 def test_edits_do_not_disturb_each_other() -> None:
     file = Text(BLOCK)
-    text = edited(BLOCK, [*file.replace(("first",), "100000"), *file.drop(("last", "a")), *file.replace(("list", 0), "x")])
+    text = edited(
+        BLOCK, [*file.replace(("first",), "100000"), *file.drop(("last", "a")), *file.replace(("list", 0), "x")]
+    )
     assert data(text)["first"] == 100000
     assert data(text)["list"][0] == "x"
     assert data(text)["last"] == {"b": 2}

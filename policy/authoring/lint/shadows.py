@@ -29,32 +29,31 @@ CHECK: Final = "rule-shadowed"
 
 def shadowed(asker: Asker, context: Context) -> Iterator[Finding | Undecided]:
     """The rule, if there is one, that refuses before the trigger whenever it does."""
-    candidates = _candidates(asker, context)
     undecided = False
-    for rule in candidates or ():
+    for rule in _candidates(asker, context):
         earlier = [other for other in _earlier(rule, asker, context) if _comparable(other, asker, context)]
-        if not earlier:
-            continue
-        try:
-            if _covers(earlier, asker, context):
-                yield _finding(rule, asker, context)
-                return
-        except TooMany:
-            undecided = True
+        # Mostly one trigger is enough, and is looked at faster.
+        for some in (*([other] for other in earlier), *([earlier] if len(earlier) > 1 else ())):
+            try:
+                if _covers(some, asker, context):
+                    yield _finding(rule, asker, context)
+                    return
+            except TooMany:
+                undecided = True
     if undecided:
         why = f"{asker.named}, together with those before it, has more than {BOUND} ways to be answered"
         yield Undecided(asker.rule, (CHECK,), asker.rule.document.span(asker.trigger.source), why)
 
 
-def _candidates(asker: Asker, context: Context) -> list[Rule] | None:
-    """The rules that refused before the trigger each time that it was seen to; None where it never was."""
+def _candidates(asker: Asker, context: Context) -> list[Rule]:
+    """The rules that refused before the trigger each time that it was seen to; none where it never was."""
     found: dict[str, None] | None = None
     for seen in context.evidence.held(asker.rule, asker.number):
         before = _before(seen, context)
         found = dict.fromkeys(before) if found is None else {id: None for id in found if id in before}
         if not found:
             return []
-    return None if found is None else [context.gates.rules.rules[id] for id in found]
+    return [context.gates.rules.rules[id] for id in found or ()]
 
 
 def _before(seen: Seen, context: Context) -> dict[str, None]:

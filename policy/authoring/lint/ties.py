@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from capgate.policy.authoring.lint.kleene import TRUE
 from capgate.policy.authoring.lint.slots import CAPABILITIES, Key, Role, Slot, Slots
-from capgate.policy.authoring.lint.values import Value, answer, constants, exactly, item_checks
+from capgate.policy.authoring.lint.values import TAKEN, Value, answer, exactly, item_checks
 from capgate.policy.conditions import Check
 from capgate.policy.operators import ABSENT, same
 from capgate.policy.rulefile import Trigger
@@ -187,16 +187,14 @@ def _of_parents(slots: Slots) -> Iterator[Tie]:
             depth = len(key[1])
             if isinstance(key[1], tuple) and other[0] == key[0] and other[1][:depth] == key[1] and other != key:
                 slot.features.append(_object)
-                if any(type(one) is dict for one in (*slot.known, *constants(check for _, check, _ in slot.asked))):
-                    below.features.append(_written)
-                yield Tie((key, other), _below(other[1][depth:]))
+                yield Tie((key, other), _below(other[1][depth:], below))
 
 
 def _object(value: Value) -> str:
     return _written(value) if value.kind == "object" else ""
 
 
-def _below(steps: Sequence[str]) -> Callable[[Sequence[Value]], bool]:
+def _below(steps: Sequence[str], below: Slot) -> Callable[[Sequence[Value]], bool]:
     def holds(values: Sequence[Value]) -> bool:
         whole, part = values
         if whole.kind != "object":
@@ -207,6 +205,11 @@ def _below(steps: Sequence[str]) -> Callable[[Sequence[Value]], bool]:
         for step in steps:
             inside = inside.get(step, ABSENT) if type(inside) is dict else ABSENT
         there = exactly(inside)
-        return there.kind == part.kind and (not part.exact or same(part.one, inside) or part.kind == "absent")
+        # Of the one value that is there everything says the same as of its class.
+        return there.kind == part.kind and all(
+            answer(check, view.of(there)) == answer(check, view.of(part))
+            for _, check, view in below.asked
+            if check.operand is not TAKEN
+        )
 
     return holds
