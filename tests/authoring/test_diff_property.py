@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -68,11 +69,11 @@ def shown(sides: Sides, random: Random) -> bool:
 
 
 @pytest.mark.parametrize("pair", [dropped, loosened])
-def test_what_random_descriptors_show_to_be_loosened_is_found(pair: object) -> None:
-    assert callable(pair)
-    missed, found, number = [], 0, 0
+def test_what_random_descriptors_show_to_be_loosened_is_found(pair: Callable[[Random, Path], Sides | None]) -> None:
+    missed: list[str] = []
+    found = number = 0
     while found + len(missed) < ENOUGH:
-        seed = f"{pair.__name__}/{number}"
+        seed = f"loosened/{number}"
         number += 1
         random = Random(seed)
         with tempfile.TemporaryDirectory() as folder:

@@ -34,9 +34,9 @@ triggers:
 FAR = """\
 examples:
   refused:
-    - descriptor: {capabilities: [network], bounds: {hosts: [a.test], maxRequests: 100}, tools: [{name: a, primitive: now}]}
+    - descriptor: {capabilities: [network], bounds: {hosts: [a.b], maxRequests: 99}, tools: [{name: a, primitive: now}]}
   admitted:
-    - descriptor: {capabilities: [network], bounds: {hosts: [a.test], maxRequests: 5}, tools: [{name: a, primitive: now}]}
+    - descriptor: {capabilities: [network], bounds: {hosts: [a.b], maxRequests: 5}, tools: [{name: a, primitive: now}]}
 """
 
 

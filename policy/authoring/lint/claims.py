@@ -47,12 +47,11 @@ def roles_of(asker: Asker) -> Mapping[str, Role]:
 def claims(asker: Asker, context: Context) -> Iterator[Finding | Undecided]:
     """What is so of a trigger whatever the descriptor is, as far as it should not be."""
     trigger, domains = asker.trigger, context.domains
-    for loop in asker.loops:
-        if not has_elements(loop, trigger, domains) and not any(
-            may_be_no_list(one, trigger, domains) for one in asker.loops
-        ):
-            yield _never(asker, context, f"'{loop.over.text}' has no elements there, so nothing is ever asked")
-            return
+    idle = next((loop for loop in asker.loops if not has_elements(loop, trigger, domains)), None)
+    if idle:
+        if not any(may_be_no_list(loop, trigger, domains) for loop in asker.loops):
+            yield _never(asker, context, f"'{idle.over.text}' has no elements there, so nothing is ever asked")
+        return
     seen = context.evidence.answers(asker.rule, asker.number)
     open_ = [claim for claim in _open(asker, context) if not claim.refuted(seen)]
     if not open_:
