@@ -10,7 +10,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import BinaryIO, Final, NamedTuple, TypeAlias
 
 from capgate.policy.documents import DocumentError
@@ -161,15 +161,23 @@ def _open(path: str, name: str) -> Iterator[BinaryIO]:
         # Python has no standard input where the caller closed it.
         if sys.stdin is None:
             raise InputError("unreadable", "standard input is closed", span=Span(name))
+        _wait_for_data(sys.stdin.buffer)
         yield sys.stdin.buffer
         return
     # Opening a named pipe would wait for a writer.
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as stream:
+        _wait_for_data(stream)
         if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
             raise InputError(
                 "unreadable", "not a regular file", hint="Pipe it in and name - (standard input).", span=Span(name)
             )
         yield stream
+
+
+def _wait_for_data(stream: BinaryIO) -> None:
+    """Makes reads wait. A pipe may come from a caller that made it non-blocking, and an empty one looks ended."""
+    with suppress(OSError, ValueError):  # what is no file of the system, as in a test, waits anyhow
+        os.set_blocking(stream.fileno(), True)
 
 
 def _whole(stream: BinaryIO, name: str, advance: Callable[[int], object]) -> Iterator[Source | CapgateError]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -29,6 +30,8 @@ _PIN_KEYS: Final = ("name", "version", "digest", "deadline", "config")
 _NAME: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
 _LONGEST: Final = 3600.0
+#: The most that the loader takes, in bytes.
+_LARGEST: Final = 1 << 20
 
 
 class ConfigError(CapgateError, ValueError):
@@ -84,8 +87,11 @@ def read_config(path: str | os.PathLike[str]) -> Config:
     """
     name = os.fspath(path)
     try:
-        with open(name, "rb") as file:
-            source = file.read()
+        # A named pipe would wait for a writer, and a device may never end.
+        with open(os.open(name, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise ValueError("it is not a regular file")
+            source = file.read(_LARGEST + 1)  # one more, so that the loader says that it is too large
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise PolicyInvalid([ConfigError("config-unreadable", f"cannot read it: {reason}", span=Span(name))]) from None

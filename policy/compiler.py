@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 
 from capgate.policy import schema
 from capgate.policy.catalog import Catalog, PlacementTerms
-from capgate.policy.codegen import constant, expression, load, name, statements
+from capgate.policy.codegen import constant, expression, load, statements
 from capgate.policy.conditions import leaves_of
 from capgate.policy.hosts import is_host
 from capgate.policy.index import pick
+from capgate.policy.operators import ABSENT
 from capgate.policy.paths import format_path
 from capgate.policy.rulefile import Rule, Trigger
 from capgate.policy.ruleset import RuleSet, Stage
@@ -25,11 +26,14 @@ from capgate.policy.shapes import Shape
 from capgate.policy.templates import Template
 from capgate.policy.text import show
 from capgate.policy.values import RUNTIME, Frame, Values
-from capgate.policy.walk import Walk
+from capgate.policy.vocabulary import Reference
+from capgate.policy.walk import Walk, trigger_asks_plugin
 
-__all__ = ["Answer", "Asked", "Program", "Refusal", "descriptor_shape"]
+__all__ = ["Answer", "Asked", "Program", "Refusal", "descriptor_shape", "warns_by_plugin"]
 
 _SHAPE_STAGE = "shape"
+#: So many refusals are reported at the most, so that a document of 1 MiB cannot ask for a gigabyte of reasons.
+MOST_REFUSALS = 10_000
 
 
 class Refusal(NamedTuple):
@@ -124,6 +128,16 @@ class Program:
         return made
 
 
+def warns_by_plugin(rules: RuleSet) -> bool:
+    """Whether a warning asks plugins, which may fail: then a decision has to ask warnings, too."""
+    return any(
+        trigger_asks_plugin(trigger)
+        for rule in rules.rules.values()
+        if rule.severity == "warn"
+        for trigger in rule.triggers
+    )
+
+
 def descriptor_shape() -> Shape:
     """The compiled shape check of descriptors."""
     return Shape(schema.DESCRIPTOR, "descriptor schema")
@@ -134,6 +148,7 @@ def _space(shape: Shape) -> dict[str, Any]:
         **RUNTIME,
         "ANSWER": Answer,
         "ASKED": Asked,
+        "ENOUGH": _is_refused,
         "FAULTS": lambda descriptor: _faults(shape, descriptor),
         "IS_HOST": is_host,
         "PICK": pick,
@@ -141,6 +156,11 @@ def _space(shape: Shape) -> dict[str, Any]:
         "SHOW": show,
         "WELL_FORMED": shape.holds,
     }
+
+
+def _is_refused(refusals: list[Refusal]) -> bool:
+    """Whether the decision is made; warnings alone make none, however many."""
+    return any(refusal.severity == "refuse" for refusal in refusals)
 
 
 def _faults(shape: Shape, descriptor: Any) -> list[dict[str, str]]:
@@ -176,7 +196,9 @@ class _Admit(Walk):
 
     def refuse(self, rule: Rule, trigger: Trigger, frames: Sequence[Frame], *, where: ast.expr) -> list[ast.stmt]:
         return statements(
-            "out.append(REFUSAL(RULE, REASON, REMEDY, SEVERITY, PLACE(descriptor, WHERE), ELEMENT))",
+            "out.append(REFUSAL(RULE, REASON, REMEDY, SEVERITY, PLACE(descriptor, WHERE), ELEMENT))\n"
+            "if len(out) >= MOST and ENOUGH(out): return True",
+            MOST=constant(MOST_REFUSALS),
             RULE=constant(rule.id),
             REASON=self._text(trigger.reason, frames),
             REMEDY=self._text(trigger.remedy, frames),
@@ -184,6 +206,9 @@ class _Admit(Walk):
             WHERE=where,
             ELEMENT=_element(frames),
         )
+
+    def call(self, late: ast.expr) -> list[ast.stmt]:
+        return statements("if CALL: return True", CALL=late)
 
     def after(self, stage: Stage) -> list[ast.stmt]:
         if stage.name != _SHAPE_STAGE:
@@ -200,11 +225,15 @@ class _Admit(Walk):
             elif piece.term.origin == "constant":
                 part = constant(show(self.values.constant_of(piece)))
             else:
-                is_there = not piece.looped or piece.root in bound
-                value = self.values.read(piece, frames) if is_there else name("ABSENT")
-                part = expression("SHOW(V)", V=value)
+                part = self._shown(piece, frames) if not piece.looped or piece.root in bound else constant(show(ABSENT))
             made = part if made is None else ast.BinOp(made, ast.Add(), part)
         return made or constant("")
+
+    def _shown(self, piece: Reference, frames: Sequence[Frame]) -> ast.expr:
+        """The text of a value. A plugin that cannot give it takes no refusal away."""
+        if piece.term.origin == "plugin":
+            return expression("facts.shown(PATH)", PATH=constant(piece.term.fact))
+        return expression("SHOW(V)", V=self.values.read(piece, frames))
 
 
 class _Explain(Walk):

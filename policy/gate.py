@@ -10,11 +10,12 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from capgate.policy.catalog import Catalog, FactTerms
-from capgate.policy.compiler import Asked, Program, Refusal, descriptor_shape
+from capgate.policy.compiler import Asked, Program, Refusal, descriptor_shape, warns_by_plugin
 from capgate.policy.errors import CapgateError, FactUnavailable
 from capgate.policy.rule_errors import did_you_mean
 from capgate.policy.rulefile import Rule
 from capgate.policy.ruleset import RuleSet
+from capgate.policy.text import show
 from capgate.policy.verdict import Plan, Verdict, plan_of
 
 __all__ = ["Gate", "GateError", "Plan", "Refusal", "Verdict"]
@@ -48,6 +49,7 @@ class Gate:
         self.rules = rules
         self.fingerprint = rules.fingerprint
         self._decided = decided
+        self._decides_by_admitting = decided is not None or warns_by_plugin(rules)
         self._shape = descriptor_shape()
         self._programs: dict[str, Program] = {}
         self._plugin_facts = catalog.facts
@@ -72,14 +74,14 @@ class Gate:
         """The shortest answer: the id of the first refusing rule, None when admitted.
 
         Args:
-            descriptor: parsed JSON; it is only read.
+            descriptor: parsed JSON; it is only read, and must not change meanwhile.
             placement: where it would run.
             existing_tools: names of the tools of other extensions. The reserved names count without being given.
 
         Raises:
             GateError: an unknown placement, or tool names that are no set of texts.
         """
-        if self._decided is not None:
+        if self._decides_by_admitting:
             return self.admit(descriptor, placement, existing_tools).rule
         program = self._programs.get(placement) if type(placement) is str else None
         if program is None:
@@ -176,6 +178,13 @@ class _Facts:
         if path not in self._known:
             self._known[path] = self._terms[path].read(self._descriptor, self._placement)
         return self._known[path]
+
+    def shown(self, path: str) -> str:
+        """The value as a reason shows it."""
+        try:
+            return show(self.read(path))
+        except FactUnavailable:
+            return "‹unavailable›"
 
 
 def _names(names: Collection[str]) -> frozenset[str]:

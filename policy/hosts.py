@@ -32,8 +32,8 @@ _NAME_AND_PORT = re.compile(rf"([^:]*)(?::{_PORT})?")
 _BRACKETED_AND_PORT = re.compile(rf"\[([^\]]*)\](?::{_PORT})?")
 _IPV6 = re.compile(r"[0-9A-Fa-f:.]{2,45}")
 # The ASCII of host names; what else a label holds is for UTS 46 to judge. Joiners (U+200C, U+200D) it would keep,
-# so they are left out here.
-_LABEL = re.compile(r"(?!-|xn--)[a-z0-9_\x80-\u200b\u200e-\U0010ffff-]+(?<!-)")
+# so they are left out here, and so is the blank among the Braille patterns (U+2800).
+_LABEL = re.compile(r"(?!-|xn--)[a-z0-9_\x80-\u200b\u200e-\u27ff\u2801-\U0010ffff-]+(?<!-)")
 _LOOKS_NUMERIC = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _NUMBER = re.compile(r"0x([0-9a-f]*)|(0[0-7]*)|([1-9][0-9]*)")
 

@@ -15,7 +15,7 @@ Path: TypeAlias = "tuple[str | int, ...]"
 ROOT: Path = ()
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_STEP = re.compile(r"\.([A-Za-z_][A-Za-z0-9_]*)|\[([0-9]+)\]|\['((?:[^'\\]|\\.)*)'\]")
+_STEP = re.compile(r"\.([A-Za-z_][A-Za-z0-9_]*)|\[([0-9]{1,9})\]|\['((?:[^'\\]|\\.)*)'\]")
 _ESCAPE = re.compile(r"[\\']")
 _UNESCAPE = re.compile(r"\\(.)", re.DOTALL)
 

@@ -76,7 +76,8 @@ class Shape:
 
     def faults(self, document: Any) -> list[Fault]:
         """Every fault, in the order in which a person reading the document meets them."""
-        return sorted(self._collect(document), key=lambda fault: _reading_order(document, fault.path))
+        orders: dict[int, dict[str, int]] = {}
+        return sorted(self._collect(document), key=lambda fault: _reading_order(document, fault.path, orders))
 
     @cached_property
     def _collect(self) -> Callable[[Any], list[Fault]]:
@@ -104,17 +105,22 @@ class _Absent:
 
 
 _ABSENT = _Absent()
+_NO_KEYS: dict[str, Any] = {}
 
 
-def _reading_order(document: Any, path: Path) -> tuple[int, ...]:
+def _reading_order(document: Any, path: Path, orders: dict[int, dict[str, int]]) -> tuple[int, ...]:
+    """Where a path stands in the document; `orders` keeps the places of the keys of each object met."""
     order = []
     for step in path:
         if isinstance(step, int):
             order.append(step)
-        else:
-            keys = list(document)
-            order.append(keys.index(step) if step in document else len(keys))
-        document = document[step] if isinstance(step, int) or step in document else {}
+            document = document[step]
+            continue
+        places = orders.get(id(document))
+        if places is None:
+            places = orders[id(document)] = {key: place for place, key in enumerate(document)}
+        order.append(places.get(step, len(places)))
+        document = document.get(step, _NO_KEYS)
     return tuple(order)
 
 

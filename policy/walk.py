@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import Any, ClassVar
 
 from capgate.policy.codegen import constant, expression, function, load, name, statements
-from capgate.policy.conditions import paths_of
+from capgate.policy.conditions import Check, Each, leaves_of, paths_of
 from capgate.policy.index import Key, key_of
 from capgate.policy.logic import Logic
 from capgate.policy.rulefile import Loop, Rule, Trigger
@@ -21,7 +21,7 @@ from capgate.policy.ruleset import RuleSet, Stage
 from capgate.policy.values import Frame, Values, subject_locals, with_needs
 from capgate.policy.vocabulary import Reference, Term
 
-__all__ = ["Row", "Walk"]
+__all__ = ["Row", "Walk", "trigger_asks_plugin"]
 
 #: So many triggers are looked through for what is worth reading once.
 _MANY = 100
@@ -284,6 +284,20 @@ class Walk(ABC):
         if frames:
             return frames[-1].path
         return self.values.path(next(paths_of(trigger.when)), frames)
+
+
+def trigger_asks_plugin(trigger: Trigger) -> bool:
+    """Whether a fact or an operator of a plugin has a say in whether the trigger refuses."""
+    loops = [trigger.loop.over] if trigger.loop else []
+    reads = any(reference.term.origin == "plugin" for reference in (*paths_of(trigger.when), *loops))
+    return reads or any(check.added for leaf in leaves_of(trigger.when) for check in _all_checks(leaf.checks))
+
+
+def _all_checks(checks: Sequence[Check]) -> Iterator[Check]:
+    for check in checks:
+        yield check
+        if isinstance(check.operand, Each):
+            yield from _all_checks(check.operand.checks)
 
 
 def _walks_tools(loop: Loop) -> bool:

@@ -33,9 +33,7 @@ MAX_EXPANDED: Final = 10_000
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _SURROGATE_ESCAPE: Final = r"\\(?:u|U0000)[dD][89a-fA-F]"
 # An atomic group and no possessive repeat: those of a group fail to match in Python before 3.11.5.
-_TO_SURROGATE: Final = re.compile(
-    rf'"(?>(?:[^"\\]|(?!{_SURROGATE_ESCAPE})\\.)*)(?={_SURROGATE_ESCAPE})', re.DOTALL
-)
+_TO_SURROGATE: Final = re.compile(rf'"(?>(?:[^"\\]|(?!{_SURROGATE_ESCAPE})\\.)*)(?={_SURROGATE_ESCAPE})', re.DOTALL)
 
 
 def surrogate_at(text: str, at: int) -> int | None:

@@ -14,9 +14,7 @@ __all__ = ["load_yaml"]
 
 #: Everything but the characters that a YAML text may hold unescaped and that every reader of YAML
 #: takes alike: U+0085, U+2028 and U+2029 end a line in YAML 1.1 and not in 1.2.
-_REFUSED_CHARACTER: Final = (
-    "[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
-)
+_REFUSED_CHARACTER: Final = "[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 #: The same for ASCII text; the other takes milliseconds to compile, which most starts need not pay for.
 _REFUSED_ASCII: Final = re.compile("[^\t\n\r\x20-\x7e]")
 _DIRECTIVE: Final = re.compile(r"(?:[ \t]*(?:#[^\r\n]*)?[\r\n])*%")

@@ -216,3 +216,16 @@ def test_a_huge_file_is_never_read_whole(folder: Path) -> None:
         tracemalloc.stop()
     assert getattr(error, "id", None) == "document-too-large"
     assert peak < 4 * MIB
+
+
+@pytest.mark.parametrize("lines", [True, False], ids=["lines", "a document"])
+def test_a_pipe_that_would_not_wait_is_made_to_wait(lines: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Otherwise "nothing there yet" looks like the end, and what comes later is never judged.
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    with open(reading) as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        with os.fdopen(writing, "wb") as pipe:
+            pipe.write(b'{"tools": []}\n')
+        assert len(list(read(find(["-"], lines=lines), lines=lines, advance=lambda count: None))) == 1
+        assert os.get_blocking(reading)
