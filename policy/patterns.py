@@ -86,6 +86,8 @@ def compile_pattern(text: str) -> Pattern:
         raise PatternRefused(r"has \b for a backspace, which RE2 does not know; write \x08")
     if any(_MOST_REPEATS < int(number) != _NO_END for low, high, _ in _repeats(tree) for number in (low, high)):
         raise PatternRefused(f"repeats something more than {_MOST_REPEATS} times")
+    if _size(parsed) > _MOST_STATES:
+        raise PatternRefused(f"stands for more than {_MOST_STATES} characters when its repeats are written out")
     if _simple(parsed, tree):
         return Pattern(text, True, compiled.fullmatch)
     return Pattern(text, False, _by_re2(text))
@@ -104,6 +106,8 @@ _WORDS = {
 }
 _SINGLE = frozenset({"LITERAL", "NOT_LITERAL", "ANY", "IN"})
 _BACKSPACE = 8
+#: The most single characters that a pattern may stand for with its repeats written out.
+_MOST_STATES = 4000
 _NO_END = int(re._constants.MAXREPEAT)  # type: ignore[attr-defined]
 
 
@@ -132,6 +136,27 @@ def _walk(tree: Any) -> Iterator[tuple[str, Any]]:
 def _repeats(tree: list[tuple[str, Any]]) -> list[tuple[int, int, Any]]:
     """Least number, most, and what is repeated, of every repeat."""
     return [value for name, value in tree if name in ("MAX_REPEAT", "MIN_REPEAT")]
+
+
+def _size(parsed: Any) -> int:
+    """How many single characters a pattern stands for with its repeats written out.
+
+    RE2 takes time linear in the text, times this: a thousand optional letters seventy times over would
+    be linear and never end.
+    """
+    size = 0
+    for kind, value in parsed:
+        name = str(kind)
+        if name in ("MAX_REPEAT", "MIN_REPEAT"):
+            low, high, item = value
+            size += _size(item) * max(1, low if int(high) == _NO_END else int(high))
+        elif name == "BRANCH":
+            size += sum(_size(branch) for branch in value[1])
+        elif name == "SUBPATTERN":
+            size += _size(value[3])
+        else:
+            size += 1
+    return size
 
 
 def _simple(parsed: Any, tree: list[tuple[str, Any]]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable
 
@@ -72,7 +73,8 @@ def command(
 
     if paths.count(STDIN) > 1:
         raise click.BadParameter("standard input can be read only once", param_hint="'-'")
-    with open_reports(read_targets(form, outputs), lines=lines) as reports:
+    files = [path for path in paths if not os.path.isdir(path)]
+    with open_reports(read_targets(form, outputs, [*files, *rules]), lines=lines) as reports:
         try:
             gate = open_gate(rules=rules)
         except PolicyInvalid as error:

@@ -53,13 +53,19 @@ class Target(NamedTuple):
     path: str | None
 
 
-def read_targets(form: str, outputs: Iterable[str]) -> list[Target]:
+def read_targets(form: str, outputs: Iterable[str], used: Iterable[str] = ()) -> list[Target]:
     """Reads the values of ``--format`` and ``--output``. The first target is the main one.
 
     ``FORMAT:FILE`` adds a report; a plain ``FILE`` takes the main one from standard output.
 
+    Args:
+        form: the format of the main report.
+        outputs: the values of ``--output``.
+        used: files that are read, and folders whose files are: no report may replace one of them.
+
     Raises:
-        click.BadParameter: an unknown format, two plain files, or a file that two reports would go to.
+        click.BadParameter: an unknown format, two plain files, a file that two reports would go to, or one
+            that is read.
     """
     main = Target(form, None)
     more = []
@@ -77,7 +83,14 @@ def read_targets(form: str, outputs: Iterable[str]) -> list[Target]:
             wrong = f"{main.path!r} and {output!r} are both without a format. Write FORMAT:FILE for all but one."
             raise click.BadParameter(wrong, param_hint="'--output'")
     targets = [main, *more]
+    read = {os.path.realpath(path) for path in used}
     files = [os.path.realpath(target.path) for target in targets if target.path]
+    for target in targets:
+        file = os.path.realpath(target.path) if target.path else ""
+        if file and (file in read or (os.path.dirname(file) in read and os.path.isfile(file))):
+            raise click.BadParameter(
+                f"the report would replace {target.path!r}, which is read.", param_hint="'--output'"
+            )
     for target in targets:
         if target.path and files.count(os.path.realpath(target.path)) > 1:
             raise click.BadParameter(f"two reports would go to {target.path!r}.", param_hint="'--output'")

@@ -124,3 +124,20 @@ def test_a_long_run_with_more_reports_is_whole(capgate: Run, write: Write, launc
     done = capgate("check", "in", "--output", "github:annotations")
     assert done.out.count("refused by exec-absent") == 300
     assert (folder / "annotations").read_text().count("::error ") == 300
+
+
+@pytest.mark.parametrize("output", ["in/a.json", "sarif:in/a.json", "./in/../in/a.json", "rules/r.yaml", "json:link"])
+def test_a_report_never_replaces_what_is_read(
+    output: str, inputs: str, capgate: Run, folder: Path, tmp_path: Path
+) -> None:
+    (folder / "rules").mkdir()
+    trigger = "{stage: bounds, when: {descriptor.id: {equals: q}}, reason: r}"
+    rule = f"{{id: r, title: R, applies_to: descriptor, triggers: [{trigger}]}}"
+    (folder / "rules" / "r.yaml").write_text(rule)
+    (folder / "link").symlink_to("in/a.json")
+    before = (folder / "in" / "a.json").read_bytes()
+    done = capgate("check", "in/a.json", "--rules", "rules", "--output", output)
+    assert (done.code, done.out) == (2, "")
+    assert "which is read" in " ".join(done.err.split())
+    assert (folder / "in" / "a.json").read_bytes() == before
+    assert (folder / "rules" / "r.yaml").read_text() == rule

@@ -12,6 +12,7 @@ import pytest
 
 import capgate
 from capgate.policy import documents, patterns, text
+from capgate.policy.compiler import MOST_REFUSALS
 from capgate.policy.documents import DocumentError, load_yaml, yaml_build
 from capgate.policy.documents.numbers import MAX_INTEGER
 from capgate.policy.documents.source import MAX_BYTES
@@ -313,6 +314,8 @@ def test_every_error_id_is_documented_with_what_to_do(heading: str, family: type
         ("characters of a pattern", patterns._LONGEST),
         ("levels of groups in a pattern", patterns._DEEPEST),
         ("times that a pattern may repeat something", patterns._MOST_REPEATS),
+        ("single characters that a pattern stands for with its repeats written out", patterns._MOST_STATES),
+        ("refusals and warnings in a verdict, once it is refused", MOST_REFUSALS),
         ("characters of a value in a reason", text._LONGEST),
         ("largest number, and its negative", MAX_INTEGER),
     ],
@@ -322,4 +325,4 @@ def test_a_documented_limit_is_the_real_one(limit: str, real: int) -> None:
 
 
 def test_every_documented_limit_is_held() -> None:
-    assert len(table(PAGE, "Limits", "limit")) == 8
+    assert len(table(PAGE, "Limits", "limit")) == 10

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -126,3 +127,18 @@ def test_the_environment_names_another_file(tmp_path: Path, monkeypatch: pytest.
 def test_an_empty_config_reads_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CAPGATE_CONFIG", str(tmp_path / "missing.yaml"))
     assert load(config=Config()).listing
+
+
+def test_a_config_that_is_no_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.yaml")
+    for path in (tmp_path / "pipe.yaml", Path("/dev/zero"), tmp_path):
+        with pytest.raises(PolicyInvalid, match="config-unreadable"):
+            read_config(path)
+
+
+def test_a_config_of_any_size_is_read_no_further_than_the_limit(tmp_path: Path) -> None:
+    path = tmp_path / "capgate.yaml"
+    with path.open("wb") as file:
+        file.truncate(1 << 30)
+    with pytest.raises(PolicyInvalid, match="document-too-large"):
+        read_config(path)

@@ -105,7 +105,8 @@ REFUSED = {
     **dict.fromkeys(["[[:alpha:]]", "[a[:digit:]]", "[:alpha:]", "[[:^space:]]"], "has a POSIX class"),
     **dict.fromkeys([r"[\b]", r"[a\b]+"], r"has \b for a backspace"),
     **dict.fromkeys(["a{1001}", "a{1,1001}", "a{1001,}", "(?:ab){2000}"], "more than 1000 times"),
-    **dict.fromkeys(["(a{100}){100}", "((a{2}){500}){2}"], "cannot be read by RE2"),
+    "((a{2}){500}){2}": "cannot be read by RE2",
+    "(a{100}){100}": "written out",
     **dict.fromkeys(["[[a]", "[a&&b]", "[a--b]", "[a||b]", "[a~~b]"], "cannot be read: Possible"),
     **dict.fromkeys(
         ["(", ")", "[", "[]", "[^]", "(a", "a)", "*", "+a", "a**", "a{2}{2}", "^*", r"\b+"], "cannot be read"
@@ -310,3 +311,14 @@ def test_any_text_is_a_pattern_that_works_or_is_refused(pattern: str, text: str)
         assert str(refused)
     else:
         assert bool(found.matches(text)) == bool(by_re2(pattern)(text))
+
+
+@pytest.mark.parametrize("text", ["(?:a?){1000}" * 5, "(?:(?:ab|cd){100}){100}", "(?:[a-z]{1000}x?){5}"])
+def test_a_pattern_that_is_huge_when_written_out_is_refused(text: str) -> None:
+    with pytest.raises(PatternRefused, match="written out"):
+        compile_pattern(text)
+
+
+@pytest.mark.parametrize("text", ["[0-9a-f]{64}", "(?:a?){1000}", "[a-z]{1000}[0-9]{1000}", "(?:ab|cd)*"])
+def test_a_pattern_of_ordinary_size_is_taken(text: str) -> None:
+    assert compile_pattern(text).text == text
