@@ -59,7 +59,7 @@ def test_a_finding_names_place_check_and_what_to_do(rules: Run, mine: Mine) -> N
         "    fix: Add one; 'capgate rules test --init few-requests' makes some to begin with.",
         f"{start}:1:1: example-missing-kind: the rule has no example under 'examples.admitted'",
         "    fix: Add one; 'capgate rules test --init few-requests' makes some to begin with.",
-        f"{start}:7:34: value-outside-domain: no capability is called 'netwrok'",
+        f"{start}:7:35: value-outside-domain: no capability is called 'netwrok'",
         "    fix: Did you mean 'network'?",
         "",
         "1 rule: 3 findings",

@@ -17,12 +17,12 @@ from capgate.policy.authoring.lint.finding import Finding, Undecided
 from capgate.policy.authoring.lint.kleene import said_by
 from capgate.policy.authoring.lint.reach import may_be_no_list
 from capgate.policy.authoring.lint.slots import Role
-from capgate.policy.authoring.lint.space import BOUND, Space
+from capgate.policy.authoring.lint.space import BOUND, Part, Space
 from capgate.policy.authoring.lint.values import TooMany
 from capgate.policy.authoring.lint.witness import shown, smallest
 from capgate.policy.rulefile import Loop, Rule
 
-__all__ = ["CHECK", "shadowed"]
+__all__ = ["CHECK", "comparable", "parts_beside", "shadowed"]
 
 CHECK: Final = "rule-shadowed"
 
@@ -31,7 +31,7 @@ def shadowed(asker: Asker, context: Context) -> Iterator[Finding | Undecided]:
     """The rule, if there is one, that refuses before the trigger whenever it does."""
     undecided = False
     for rule in _candidates(asker, context):
-        earlier = [other for other in _earlier(rule, asker, context) if _comparable(other, asker, context)]
+        earlier = [other for other in _earlier(rule, asker, context) if comparable(other, asker, context)]
         # Mostly one trigger is enough, and is looked at faster.
         for some in (*([other] for other in earlier), *([earlier] if len(earlier) > 1 else ())):
             try:
@@ -71,7 +71,7 @@ def _earlier(rule: Rule, asker: Asker, context: Context) -> Iterator[Asker]:
                 yield context.asker(rule, next(at for at, one in enumerate(rule.triggers) if one is trigger))
 
 
-def _comparable(other: Asker, asker: Asker, context: Context) -> bool:
+def comparable(other: Asker, asker: Asker, context: Context) -> bool:
     """Whether `other` was asked of the same element, or of the whole descriptor, wherever `asker` is."""
     names = [_name(loop, other) for loop in other.loops]
     # Where the list is none, every trigger that walks over it refuses at once; the others may not.
@@ -102,10 +102,13 @@ def _name(loop: Loop, asker: Asker) -> tuple[bool, str]:
     return loop is asker.trigger.loop, text
 
 
+def parts_beside(asker: Asker, others: Sequence[Asker]) -> list[Part]:
+    """A trigger and others that are comparable with it, to be looked at together."""
+    return [(asker.trigger, roles_of(asker)), *((other.trigger, _roles(other, asker) or {}) for other in others)]
+
+
 def _covers(earlier: Sequence[Asker], asker: Asker, context: Context) -> bool:
-    parts = [(asker.trigger, roles_of(asker))]
-    parts += [(other.trigger, _roles(other, asker) or {}) for other in earlier]
-    own, *others = Space(parts, context.gates, context.domains).answers()
+    own, *others = Space(parts_beside(asker, earlier), context.gates, context.domains).answers()
     left = said_by(asker.trigger.when, own).can_hold
     for one, said in zip(earlier, others, strict=True):
         left &= ~said_by(one.trigger.when, said).can_hold
