@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import combinations, islice
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -85,8 +85,8 @@ def test_every_way_in_which_a_real_descriptor_is_answered_was_looked_at(seed: in
 
 
 def beside(context: Context) -> Iterable[tuple[Asker, Asker]]:
-    """Triggers of a stage without loops of their own that are asked of one element, one after the other."""
-    for earlier, later in pairwise(context.askers):
+    """Two triggers of a stage without loops of their own, which are asked of one element."""
+    for earlier, later in combinations(context.askers, 2):
         alone = earlier.trigger.loop is None and later.trigger.loop is None
         if alone and earlier.trigger.stage == later.trigger.stage and comparable(earlier, later, context):
             yield earlier, later
@@ -97,12 +97,12 @@ def test_every_way_in_which_two_triggers_are_answered_together_was_looked_at(see
     random = Random(seed)
     made = overlay(random, shipped_stages())
     context = context_of(made)
-    possible = {(one, two): vectors([two, one], context) for one, two in beside(context)}
+    possible = [(one, two, vectors([two, one], context)) for one, two in islice(beside(context), 6)]
     for asked in judged(context.gates, random, 40):
         said: Mapping[Any, tuple[str, ...]] = {
             (one.rule, one.trigger, one.element): answered(one) for one in asked if one.answers
         }
-        for (earlier, later), known in possible.items():
+        for earlier, later, known in possible:
             for (rule, number, element), own in said.items():
                 other = said.get((earlier.rule.id, earlier.number, element))
                 if known is not None and (rule, number) == (later.rule.id, later.number) and other is not None:
