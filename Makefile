@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test fuzz bench
+.PHONY: run test fuzz soak bench
 
 run: .venv/.project
 	@status=0; $(BIN)/capgate check catalogue || status=$$?; \
@@ -13,6 +13,10 @@ test: .venv/.tox
 # Both evaluators of the rule language on generated rules; MINUTES says how long, SEED where to begin.
 fuzz: .venv/.test
 	$(BIN)/python tests/reference/fuzz.py --minutes $(or $(MINUTES),10) --seed $(or $(SEED),1)
+
+# The long tests, whole: a million pairs through both evaluators. `make test` runs ten thousand of them.
+soak: .venv/.test
+	$(BIN)/python tests/reference/fuzz.py --rulesets 1000 --descriptors 1000 --seed $(or $(SEED),1)
 
 # The gate beside hand-written code and policy engines, some minutes; BENCH=--write puts the table into bench/README.md.
 bench: .venv/.bench

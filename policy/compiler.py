@@ -170,6 +170,10 @@ def _faults(shape: Shape, descriptor: Any) -> list[dict[str, str]]:
     ]
 
 
+def _refusing_ids(stage: Stage) -> set[str]:
+    return {rule.id for rule, _ in stage.triggers if rule.severity == "refuse"}
+
+
 def _element(frames: Sequence[Frame]) -> ast.expr:
     return expression("format_path(PATH)", PATH=frames[-1].path) if frames else constant(None)
 
@@ -213,7 +217,8 @@ class _Admit(Walk):
     def after(self, stage: Stage) -> list[ast.stmt]:
         if stage.name != _SHAPE_STAGE:
             return []
-        return statements("if out and any(found.severity == 'refuse' for found in out): return")
+        refusing = self.values.keep(_refusing_ids(stage))
+        return statements("if out and any(found.rule in IDS for found in out): return", IDS=refusing)
 
     def _text(self, template: Template, frames: Sequence[Frame]) -> ast.expr:
         """A template's text; a loop variable that never got an element has no value."""
@@ -268,7 +273,7 @@ class _Explain(Walk):
     def after(self, stage: Stage) -> list[ast.stmt]:
         if stage.name != _SHAPE_STAGE:
             return []
-        refusing = self.values.keep({rule.id for rule, _ in stage.triggers if rule.severity == "refuse"})
+        refusing = self.values.keep(_refusing_ids(stage))
         return statements("if any(found.can_hold and found.rule in IDS for found in out): return", IDS=refusing)
 
     def _report(

@@ -147,12 +147,18 @@ class Gate:
                 return Verdict(
                     "refused", refusal.rule, refusal.reason, tuple(refusals), (), (), terms, self.fingerprint
                 )
-        # Admitted, so its shape is right: every capability is a known text and every primitive is known.
+        # The shipped rules leave no room for an odd shape here; a set of somebody's own may.
+        data = descriptor if type(descriptor) is dict else {}
+        tools, declared = data.get("tools"), data.get("capabilities")
         disclosing = self._disclosing
-        used = [tool["primitive"] for tool in descriptor["tools"] if tool["primitive"] in disclosing]
+        used = [
+            tool["primitive"]
+            for tool in (tools if type(tools) is list else ())
+            if type(tool) is dict and type(tool.get("primitive")) is str and tool["primitive"] in disclosing
+        ]
         discloses = tuple(disclosing[name] for name in dict.fromkeys(used)) if used else ()
-        declared = tuple(descriptor.get("capabilities") or ())
-        return Verdict("admitted", None, None, tuple(refusals), declared, discloses, terms, self.fingerprint)
+        capabilities = tuple([name for name in declared if type(name) is str]) if type(declared) is list else ()
+        return Verdict("admitted", None, None, tuple(refusals), capabilities, discloses, terms, self.fingerprint)
 
     def _program(self, placement: str) -> Program:
         terms = self.catalog.placements.get(placement) if isinstance(placement, str) else None

@@ -55,7 +55,7 @@ class Verdict(NamedTuple):
         if not self.admitted:
             return MappingProxyType({})
         mechanisms = self.placement.mechanisms
-        return MappingProxyType({name: mechanisms[name] for name in self.declared})
+        return MappingProxyType({name: mechanisms[name] for name in self.declared if name in mechanisms})
 
     @property
     def gets(self) -> tuple[str, ...]:
@@ -63,7 +63,7 @@ class Verdict(NamedTuple):
         if not self.admitted:
             return ()
         gives = self.placement.gives
-        return (*self.discloses, *(f"{name}: {gives[name]}" for name in dict.fromkeys(self.declared)))
+        return (*self.discloses, *(f"{name}: {gives[name]}" for name in dict.fromkeys(self.declared) if name in gives))
 
     @property
     def cannot_have(self) -> tuple[str, ...]:

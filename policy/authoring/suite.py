@@ -118,7 +118,9 @@ def run(trial: Trial, gates: Gates) -> Outcome:
         wrong += [id for id in dict.fromkeys((*trial.exactly, *found)) if found.count(id) != trial.exactly.count(id)]
     places = [refusal.path for refusal in verdict.refusals]
     if trial.places is not None and places != list(trial.places):
-        messages.append(f"the refusals point at [{', '.join(places)}], and were to at [{', '.join(trial.places)}]")
+        messages.append(
+            f"the refusals point at [{', '.join(places)}], and were to point at [{', '.join(trial.places)}]"
+        )
     if trial.decision is not None and verdict.decision != trial.decision:
         messages.append(f"it is {verdict.decision}, and was to be {trial.decision}")
     failed = [refusal.reason for refusal in verdict.refusals if refusal.rule not in gates.rules.rules]

@@ -8,12 +8,15 @@ import pytest
 
 import capgate
 from capgate.policy.authoring.given import Gates
+from capgate.policy.authoring.lint import forms, matching, operands, sets, spelling, typed
+from capgate.policy.authoring.lint.context import Context
 from capgate.policy.authoring.lint.finding import Finding
 from capgate.policy.authoring.lint.linting import lint
 from capgate.policy.authoring.lint.shape import difference, documents
+from capgate.policy.authoring.suite import gather
 from capgate.policy.schema import DESCRIPTOR
 from capgate.policy.shapes import Shape
-from lint_samples import linted
+from lint_samples import completed, linted
 
 
 def rule(when: str, stage: str = "bounds", more: str = "", reason: str = "so") -> str:
@@ -55,6 +58,7 @@ CASES = [
     ("value-outside-domain", "tools", "{tool.first_use: {equals: '$.tools[3].name'}}", None),
     ("value-outside-domain", "bounds", "{subject.capabilities: {contains: read}}", None),
     ("value-outside-domain", "bounds", "{subject.capabilities: {contains: 5}}", None),
+    ("value-outside-domain", "bounds", "{subject.capabilities: {equals: read}}", None),
     ("value-outside-domain", "bounds", "{descriptor.runsIn: {matches: hots}}", None),
     # types
     ("operand-never-matches-type", "bounds", "{descriptor.id: {contains: a}}", "which is string"),
@@ -150,11 +154,48 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("check", "stage", "when", "says"), CASES)
-def test_a_check_finds_what_it_should_and_nothing_else(
-    check: str, stage: str, when: str, says: str | None, tmp_path: Path
-) -> None:
-    findings = found(check, tmp_path / "mine", rule(when, stage))
+#: What runs the checks of the table, none of which depends on other rules.
+RUNS_ALONE = (
+    typed.operand_type,
+    typed.type_certain,
+    typed.outside_domain,
+    forms.duplicate_conditions,
+    forms.double_negatives,
+    forms.single_parts,
+    operands.one_value,
+    operands.duplicates,
+    operands.fact_maps,
+    spelling.hosts,
+    spelling.urls,
+    spelling.headers,
+    matching.literal,
+    matching.anchored,
+    matching.slow,
+    matching.one_line,
+    sets.overlooked_elements,
+)
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Finding]]:
+    """What is found in each row of the table, all rows being rules of one folder."""
+    folder = tmp_path_factory.mktemp("cases")
+    for number, (_, stage, when, _) in enumerate(CASES):
+        (folder / f"row-{number}.yaml").write_text(
+            completed(f"id: row-{number}\n" + rule(when, stage)), encoding="utf-8"
+        )
+    gates = Gates(capgate.open_gate(rules=[folder]))
+    context = Context(gates, gather(gates, [folder]), [folder])
+    found: dict[str, list[Finding]] = {}
+    for finding in (finding for run in RUNS_ALONE for finding in run(context)):
+        found.setdefault(finding.rule or "", []).append(finding)
+    return found
+
+
+@pytest.mark.parametrize("number", range(len(CASES)), ids=lambda number: f"{CASES[number][0]} {CASES[number][2]}")
+def test_a_check_finds_what_it_should_and_nothing_else(number: int, said: dict[str, list[Finding]]) -> None:
+    check, _, _, says = CASES[number]
+    findings = [finding for finding in said.get(f"row-{number}", ()) if finding.check == check]
     assert [says in finding.message for finding in findings if says] == [True] * bool(says)
     assert bool(findings) is (says is not None)
     assert all(finding.remedy and finding.span.line for finding in findings)

@@ -250,6 +250,25 @@ def test_a_loop_that_nothing_needs_is_dropped(overlay: Overlay) -> None:
     assert made(overlay(rule=text, examples=""), "loop") == {"triggers[0].for_each: dropped"}
 
 
+def test_a_warning_is_made_to_refuse(overlay: Overlay) -> None:
+    folder = overlay(rule=RULE.replace("applies_to", "severity: warn\napplies_to"))
+    assert made(folder, "severity") == {"severity: refuse for warn"}
+
+
+def test_a_rule_all_of_whose_triggers_are_one_is_left_alone_but_for_its_severity(overlay: Overlay) -> None:
+    trigger = "{stage: bounds, when: {descriptor.id: {exists: true}}, reason: because}"
+    text = f"id: few-requests\ntitle: A rule\napplies_to: descriptor\ntriggers: [&a {trigger}, *a]\n"
+    mutation = Mutation(Gates(capgate.open_gate(rules=[overlay(rule=text, examples="")])), [Path("mine")])
+    assert [mutant.kind for mutant in mutation.mutants] == ["severity"]
+
+
+def test_operators_beside_an_alias_are_left_alone(overlay: Overlay) -> None:
+    text = rule("{all: [{tool.name: {minlength: &n 3}}, {tool.description: {minlength: *n, type: string}}]}")
+    assert "triggers[0].when.all[1]['tool.description'].type: dropped" not in made(
+        overlay(rule=text, examples=""), "condition"
+    )
+
+
 def test_a_list_with_an_alias_in_it_is_left_alone(overlay: Overlay) -> None:
     folder = overlay(rule=rule("{any: [&a {tool.name: {equals: a}}, *a]}"), examples="")
     assert made(folder, "condition") == set()

@@ -14,6 +14,7 @@ import pytest
 import capgate
 from capgate.plugins.api import Fact, hookimpl
 from capgate.policy.errors import CapgateError, PolicyInvalid
+from capgate.policy.ruleset import RuleFolder, load_ruleset
 
 CLOCK: dict[str, Any] = {"id": "clock", "tools": [{"name": "tide_now", "primitive": "now"}]}
 FEED: dict[str, Any] = {
@@ -434,3 +435,20 @@ def test_a_place_that_a_descriptor_makes_up_is_no_place(tmp_path: Path) -> None:
     gate = capgate.open_gate(rules=[overlay(tmp_path / "rules", points=points)])
     for name in ("$[" + "9" * 5000 + "]", "$.no.such[0]", "nothing", "$['", "$" + "[0]" * 1000):
         assert gate.admit({**CLOCK, "name": name}).refusals[0].path == "$"
+
+
+def test_a_whole_set_without_the_usual_safeguards_raises_nothing(tmp_path: Path, gate: capgate.Gate) -> None:
+    never = rule("never", {"descriptor.id": {"equals": "never"}}, stage="only")
+    overlay(tmp_path / "rules", never=never, ruleset={"language": 1, "stages": [{"name": "only", "rules": ["never"]}]})
+    bare = capgate.Gate(gate.catalog, load_ruleset(gate.catalog, RuleFolder(tmp_path / "rules", "bare")))
+    for odd in (
+        {},
+        None,
+        [],
+        {"tools": 5},
+        {"tools": [None, {}, {"primitive": []}], "capabilities": [[], "x", "read"]},
+    ):
+        verdict = bare.admit(odd)
+        assert verdict.admitted
+        assert set(verdict.enforced) <= {"read"}
+        assert verdict.to_json()["decision"] == "admitted"

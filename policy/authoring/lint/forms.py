@@ -9,6 +9,7 @@ from capgate.policy.authoring.lint.context import Asker, Context
 from capgate.policy.authoring.lint.finding import Finding
 from capgate.policy.authoring.lint.kleene import Part, parts_of
 from capgate.policy.conditions import AllOf, AnyOf, Not
+from capgate.policy.documents import canonical
 from capgate.policy.operators import same
 from capgate.policy.rulefile import Rule
 
@@ -60,31 +61,17 @@ def duplicate_conditions(context: Context) -> Iterator[Finding]:
 
 def duplicate_triggers(context: Context) -> Iterator[Finding]:
     """Triggers that ask what an earlier one asks."""
-    keys = ("stage", "for_each", "when")
-    before: list[Asker] = []
+    before: dict[bytes, Asker] = {}
     for rule in context.gates.rules.rules.values():
         for number in range(len(rule.triggers)):
             asker = context.asker(rule, number)
-            own = {key: _whole(asker).get(key) for key in keys}
-            first = next((one for one in before if same({key: _whole(one).get(key) for key in keys}, own)), None)
-            before.append(asker)
-            if first is not None and rule in context.rules:
-                message = f"{asker.named} asks what {_place(first)} asks, at {_span(first)}"
+            whole = rule.document.data["triggers"][asker.trigger.source[1]]
+            first = before.setdefault(canonical([whole.get(key) for key in ("stage", "for_each", "when")]), asker)
+            if first is not asker and rule in context.rules:
+                place = first.rule.document.span(first.trigger.source)
+                message = f"{asker.named} asks what trigger {first.number + 1} of '{first.rule.id}' asks, at {place}"
                 remedy = "Take one of the two out, or correct the one that was to ask something else."
                 yield context.finding("duplicate-trigger", rule, asker.trigger.source, message, remedy)
-
-
-def _whole(asker: Asker) -> dict[str, Any]:
-    found: dict[str, Any] = asker.rule.document.data["triggers"][asker.trigger.source[1]]
-    return found
-
-
-def _place(asker: Asker) -> str:
-    return f"trigger {asker.number + 1} of '{asker.rule.id}'"
-
-
-def _span(asker: Asker) -> str:
-    return str(asker.rule.document.span(asker.trigger.source))
 
 
 def double_negatives(context: Context) -> Iterator[Finding]:

@@ -40,20 +40,19 @@ def unusable(context: Context) -> Iterator[Finding]:
 
 def _form(condition: Condition, asker: Asker) -> _Form | None:
     """How a condition could be looked up, and the texts that it names."""
-    match condition:
-        case AllOf():
-            return next((form for part in condition.parts if (form := _form(part, asker))), None)
-        case AnyOf():
-            keyed = [key_of(_alone(part, asker)) for part in condition.parts]
-            kinds = {key.kind for key in keyed if key}
-            named = frozenset().union(*(key.texts for key in keyed if key))
-            if len(kinds) > 1 and all(keyed):
-                return "Make a trigger of each path, with 'in' or 'contains' and what goes with it.", named
-            return None
-        case Not():
-            return _of_not(condition)
-        case Test():
-            return _of_test(condition, asker)
+    if isinstance(condition, AllOf):
+        return next((form for part in condition.parts if (form := _form(part, asker))), None)
+    if isinstance(condition, AnyOf):
+        return _of_any(condition, asker)
+    return _of_not(condition) if isinstance(condition, Not) else _of_test(condition, asker)
+
+
+def _of_any(condition: AnyOf, asker: Asker) -> _Form | None:
+    keys = [key for part in condition.parts if (key := key_of(_alone(part, asker)))]
+    if len(keys) < len(condition.parts) or len({key.kind for key in keys}) < 2:
+        return None
+    named = frozenset().union(*(key.texts for key in keys))
+    return "Make a trigger of each path, with 'in' or 'contains' and what goes with it.", named
 
 
 def _alone(condition: Condition, asker: Asker) -> Trigger:

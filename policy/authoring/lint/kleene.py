@@ -102,13 +102,9 @@ def said_by(condition: Part, answers: Answers, without: Part | None = None) -> S
 
 def parts_of(condition: Condition) -> tuple[Part, ...]:
     """What a condition is made of."""
-    match condition:
-        case Test():
-            return condition.checks
-        case Not():
-            return (condition.part,)
-        case AllOf() | AnyOf():
-            return condition.parts
+    if isinstance(condition, Test):
+        return condition.checks
+    return (condition.part,) if isinstance(condition, Not) else condition.parts
 
 
 def whole_parts(condition: Part) -> Iterator[Part]:

@@ -8,6 +8,7 @@ verdict names.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import Final
 
 from capgate.policy.authoring.lint.claims import roles_of
@@ -63,12 +64,10 @@ def _before(seen: Seen, context: Context) -> dict[str, None]:
 
 def _earlier(rule: Rule, asker: Asker, context: Context) -> Iterator[Asker]:
     """The triggers of a rule that are asked before the trigger."""
-    for stage in context.gates.rules.stages:
-        for other, trigger in stage.triggers:
-            if trigger is asker.trigger:
-                return
-            if other is rule:
-                yield context.asker(rule, next(at for at, one in enumerate(rule.triggers) if one is trigger))
+    rows = [row for stage in context.gates.rules.stages for row in stage.triggers]
+    for other, trigger in takewhile(lambda row: row[1] is not asker.trigger, rows):
+        if other is rule:
+            yield context.asker(rule, next(at for at, one in enumerate(rule.triggers) if one is trigger))
 
 
 def comparable(other: Asker, asker: Asker, context: Context) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from capgate.policy.authoring.lint.context import Asker, Context
 from capgate.policy.authoring.lint.finding import Finding
-from capgate.policy.conditions import Check, Each, Test
+from capgate.policy.conditions import Check, Each, Fact, Test
 from capgate.policy.hosts import normalise_host
 from capgate.policy.patterns import Pattern
 from capgate.policy.vocabulary import Reference
@@ -27,7 +27,7 @@ def hosts(context: Context) -> Iterator[Finding]:
             walked = _walked(test.reference, asker)
             if (walked == "" and test.reference.text in _HOSTS) or (walked in _HOSTS and not test.reference.steps):
                 for check in test.checks:
-                    if any(part.operator in _TEXT for part in _with_inner(check)):
+                    if any(_compares_text(part) for part in _with_inner(check)):
                         yield _as_written(check, test, asker, context)
             if walked == "subject.destinations" and test.reference.steps == ("name",):
                 for check in test.checks:
@@ -45,6 +45,12 @@ def _with_inner(check: Check) -> Iterator[Check]:
     if isinstance(check.operand, Each):
         for part in check.operand.checks:
             yield from _with_inner(part)
+
+
+def _compares_text(check: Check) -> bool:
+    operand: Any = check.operand
+    texts = operand if type(operand) is list else [operand]
+    return check.operator in _TEXT and any(isinstance(text, str | Pattern | Fact) for text in texts)
 
 
 def _as_written(check: Check, test: Test, asker: Asker, context: Context) -> Finding:
