@@ -147,7 +147,9 @@ CASES = [
     ("pattern-slow", "bounds", "{descriptor.bounds.hosts: {each: {matches: '(?:ab)*'}}}", "RE2"),
     ("pattern-dot", "bounds", "{not: {descriptor.id: {matches: 'a.*'}}}", None),
     ("pattern-dot", "bounds", "{none: [{not: {descriptor.id: {matches: '(?:a.+|b)'}}}]}", "line feed"),
+    ("pattern-dot", "bounds", "{descriptor.id: {matches: '(a.*)'}}", "line feed"),
     ("pattern-dot", "bounds", "{descriptor.id: {matches: 'a.{1,9}'}}", None),
+    ("pattern-is-literal", "bounds", "{descriptor.id: {matches: '(a)(b|c)'}}", "these texts"),
     # loops
     ("loop-unused", "tools", "{tool: {exists: true}}", None),
     ("loop-unused", "hosts", "{subject.hosts: {maxlength: 3}}", "'host'"),

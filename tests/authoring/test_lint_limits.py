@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,12 @@ from capgate.policy.authoring.lint import witness
 from capgate.policy.authoring.lint.linting import Report, lint
 from capgate.policy.authoring.lint.shape import difference, documents
 from capgate.policy.authoring.settle import Subject
+from capgate.policy.schema import DESCRIPTOR
 from capgate.policy.shapes import Shape
 from lint_samples import completed, linted
 
 TOOL = "tools: [{name: a, primitive: now}]"
+EXAMPLE = f"examples:\n  refused: [{{descriptor: {{id: a, {TOOL}}}}}]\n"
 
 
 class Plugin:
@@ -30,8 +33,12 @@ class Plugin:
         def fails(descriptor: Any, placement: str) -> Any:
             raise ValueError("no")
 
+        def fickle(descriptor: Any, placement: str) -> Any:
+            return len(descriptor["id"])
+
         return [
             Fact("broken", "whole", "never known", fails),
+            Fact("fickle", "whole", "length of the id, where there is one", fickle),
             Fact("site", "host", "where it comes from", lambda descriptor, placement: "a.test"),
             Fact("tags", "list", "what it is about", lambda descriptor, placement: ["a"]),
         ]
@@ -74,6 +81,17 @@ def test_a_fact_that_fails_claims_nothing_and_stops_nothing(tmp_path: Path) -> N
     assert checks(found) == {"trigger-without-example"}
 
 
+def test_the_smallest_descriptor_is_one_that_the_plugin_can_judge(tmp_path: Path) -> None:
+    found = report(
+        tmp_path / "mine",
+        rule("{any: [{plugin.sample.fickle: {min: 3}}, {not: {plugin.sample.fickle: {min: 3}}}]}") + EXAMPLE,
+        Plugin(),
+    )
+    (always,) = [one for one in found.findings if one.check == "trigger-always-holds"]
+    assert always.witness is not None
+    assert list(always.witness.descriptor) == ["id"]
+
+
 @pytest.mark.parametrize(
     ("when", "more", "expected"),
     [
@@ -96,7 +114,8 @@ def test_what_a_plugin_says_is_taken_to_be_anything_that_it_may_say(
 def test_facts_that_a_text_or_a_loop_reads_are_used(tmp_path: Path) -> None:
     text = rule("{tag: {equals: 5}}", more="    for_each: {tag: plugin.sample.tags}\n    at: '{plugin.sample.site}'\n")
     text = text.replace("reason: so", "reason: 'so: {plugin.sample.broken}'")
-    assert not [one for one in report(tmp_path / "mine", text, Plugin()).findings if one.check == "fact-unused"]
+    unused = [one for one in report(tmp_path / "mine", text, Plugin()).findings if one.check == "fact-unused"]
+    assert ["plugin.sample.fickle" in one.message for one in unused] == [True]
 
 
 def test_more_capabilities_than_are_tried_leave_it_open(tmp_path: Path) -> None:
@@ -121,7 +140,7 @@ PATTERNS = ", ".join(f'{{descriptor.id: {{matches: "[a-{letter}]+"}}}}' for lett
     [
         f"{{any: [{ITEMS}]}}",
         f"{{any: [{PATTERNS}]}}",
-        f"{{any: [{{descriptor.bounds.hosts: {each(5)}}}, {{descriptor.id: {{exists: true}}}}]}}",
+        f"{{all: [{{descriptor.bounds.hosts: {each(5)}}}, {{descriptor.bounds.hosts: {each(5)}}}]}}",
     ],
 )
 def test_more_values_than_can_be_told_apart_leave_it_open(when: str, tmp_path: Path) -> None:
@@ -144,6 +163,29 @@ def test_whether_a_rule_is_shadowed_by_a_large_one_is_left_open(tmp_path: Path) 
 def test_lists_in_lists_are_looked_into(when: str, tmp_path: Path) -> None:
     both = f"{{all: [{{descriptor.bounds.hosts: {when}}}, {{descriptor.bounds.hosts: {when}}}]}}"
     assert checks(linted(tmp_path / "mine", rule(both))) == {"condition-duplicate"}
+
+
+def rules_of(schema: Any) -> set[str]:
+    """The schema rules that hold of a place or of something below it."""
+    below = [*schema.get("schema", {}).values()] if schema.get("type") == "dict" else [schema.get("schema", {})]
+    below += [*schema.get("anyof", ()), schema.get("valuesrules", {}), schema.get("allow_unknown", {})]
+    return set(schema).union(*(rules_of(part) for part in below if part and isinstance(part, Mapping)))
+
+
+def test_the_schema_of_descriptors_refuses_in_no_way_that_classes_of_values_do_not_know_of() -> None:
+    known = {
+        "type",
+        "nullable",
+        "allowed",
+        "maxlength",
+        "min",
+        "schema",
+        "valuesrules",
+        "allow_unknown",
+        "anyof",
+        "meta",
+    }
+    assert rules_of(DESCRIPTOR) == known
 
 
 # Small things

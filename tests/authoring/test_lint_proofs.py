@@ -62,11 +62,21 @@ SOMETIMES = [
     ("bounds", "{descriptor.bounds.maxBytes: {min: 4, max: 4}}"),
     ("bounds", "{descriptor.bounds.maxRequests: {min: 5, max: 4}}"),  # unknown of a text
     ("bounds", "{descriptor.bounds.maxRequests: {in: [5]}}"),
+    (
+        "bounds",
+        "{all: [{descriptor.bounds.maxRequests: {type: number, min: 4, max: 5, not_in: [4, 5]}}]}",
+    ),
+    (
+        "bounds",
+        "{all: [{descriptor.bounds.maxRequests: {type: whole, min: 4, max: 6, not_in: [4, 6]}}]}",
+    ),
     ("bounds", "{descriptor.id: {minlength: 100}}"),
     ("bounds", "{all: [{subject.capabilities: {contains: read}}, {subject.capabilities: {maxlength: 1}}]}"),
     ("bounds", "{all: [{subject.capabilities: {contains: read}}, {descriptor.capabilities: {lacks: write}}]}"),
     ("bounds", "{all: [{descriptor.bounds: {equals: {hosts: []}}}, {descriptor.bounds.hosts: {empty: true}}]}"),
     ("bounds", "{placement.mechanisms: {contains: exec}}"),  # as a test can suppose
+    ("bounds", "{placement.mechanisms: {equals: [write, read]}}"),
+    ("bounds", "{descriptor.capabilities: {contains: {fact: placement.mechanism.eval}}}"),
     ("bounds", "{descriptor.name: {equals: {fact: descriptor.id}}}"),
     ("bounds", "{all: [{descriptor.id: {matches: '[a-f]{8}'}}, {descriptor.id: {maxlength: 8}}]}"),
     ("capabilities", "{all: [{capability: {equals: read}}, {subject.capabilities: {lacks: write}}]}"),
@@ -80,6 +90,7 @@ ALWAYS = [
     ("bounds", "{not: {descriptor.bounds.maxBytes: {min: 5, max: 4}}}"),
     ("bounds", "{subject.capabilities: {type: list}}"),
     ("bounds", "{descriptor.id: {not_in: [5]}}"),
+    ("bounds", "{descriptor.capabilities: {subset_of: {fact: placement.name}}}"),  # unknown of everything
     ("capabilities", "{subject.capabilities: {empty: false}}"),
     ("hosts", "{subject.capabilities: {contains: network}}"),
 ]
@@ -117,9 +128,11 @@ def test_a_trigger_that_always_holds_is_found_with_the_smallest_descriptor(
     ("loop", "when", "check"),
     [
         ("{entry: tool.wasm}", "{entry: {equals: 5}}", set()),
+        ("{entry: tool.wasm}", "{entry: {in: []}}", set()),  # it refuses where there is no list
         ("{entry: tool.needs}", "{entry: {equals: exec}}", {"trigger-never-holds"}),
         ("{entry: tool.undeclared}", "{entry: {equals: read}}", set()),
         ("{entry: tool.layout}", "{tool.primitive: {equals: now}}", {"trigger-never-holds"}),
+        ("{entry: tool.layout}", "{entry: {equals: {name: input.addr, value: 5}}}", set()),
         ("{entry: subject.faults}", "{entry: {exists: true}}", {"trigger-never-holds"}),
         ("{entry: placement.mechanism.exec}", "{entry: {in: []}}", set()),
         ("{entry: placement.mechanisms}", "{entry: {equals: exec}}", set()),
@@ -206,6 +219,17 @@ def test_a_rule_that_only_warns_shadows_nothing(tmp_path: Path) -> None:
     found = proofs(tmp_path / "other", second, earlier=first.replace("warn", "refuse"))
     assert {one.check for one in found} == {"rule-shadowed"}
     assert "'earlier'" in found[0].message
+
+
+def test_a_trigger_that_refuses_where_there_is_no_list_is_not_shadowed_by_one_that_does_not(tmp_path: Path) -> None:
+    first = rule("{tool.description: {equals: q}}", "tools")
+    loop = "    for_each: {entry: tool.wasm.inputB.bytes}\n"
+    second = rule("{all: [{tool.description: {equals: q}}, {entry: {exists: true}}]}", "tools", loop)
+    tool = "{name: a, primitive: now, description: q, wasm: {inputB: {bytes: [1]}}}"
+    second += f"examples:\n  refused: [{{descriptor: {{tools: [{tool}]}}}}]\n"
+    assert "rule-shadowed" not in {one.check for one in proofs(tmp_path / "mine", second, earlier=first)}
+    listed = second.replace("tool.wasm.inputB.bytes", "tool.needs").replace("now", "read-file")
+    assert "rule-shadowed" in {one.check for one in proofs(tmp_path / "other", listed, earlier=first)}
 
 
 def test_an_earlier_trigger_of_the_same_rule_shadows(tmp_path: Path) -> None:

@@ -162,6 +162,8 @@ def test_an_interrupt_ends_it_with_130_and_no_traceback(clock: Any) -> None:
         stdin=subprocess.PIPE,
         stdout=its_end,
         stderr=subprocess.PIPE,
+        # A shell may have told its background jobs to ignore it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     ) as running:
         assert running.stdin is not None
         assert running.stderr is not None

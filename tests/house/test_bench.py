@@ -53,26 +53,6 @@ def test_every_rule_that_can_refuse_is_among_the_shares(gate: capgate.Gate) -> N
     assert set(gate.rules.rules) - never == bench("descriptors").SHARES.keys() - {None}
 
 
-@pytest.mark.parametrize(
-    ("module", "name"),
-    [
-        ("engine_rego", "RegoMachine"),
-        ("engine_rego", "RegoInterpreter"),
-        ("engine_cel", "Cel"),
-        ("engine_cedar", "Cedar"),
-        ("engine_jsonschema", "JsonSchema"),
-    ],
-)
-@pytest.mark.parametrize("more", [0, 150])
-def test_each_engine_gives_the_answers_of_the_gate(module: str, name: str, more: int) -> None:
-    kind = getattr(bench(module), name)
-    try:
-        engine = kind(more)
-    except bench("engines").EngineMissing as missing:
-        pytest.skip(f"{kind.name} is {missing}")
-    assert bench("measure").agreement(engine, bench("descriptors").descriptors(400)) == 1
-
-
 def test_what_answers_wrongly_does_not_count() -> None:
     engines = bench("engines")
 

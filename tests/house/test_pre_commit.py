@@ -65,7 +65,8 @@ def pack(installed: Distribution, folder: Path) -> None:
     with zipfile.ZipFile(folder / f"{name}-{installed.version}-{fits}.whl", "w") as wheel:
         for file in installed.files or ():
             # Scripts are made of the entry points by whoever installs the wheel.
-            if ".." not in file.parts and file.suffix != ".pyc" and file.name not in ("INSTALLER", "REQUESTED"):
+            made_here = file.suffix == ".pyc" or "__pycache__" in file.parts or not file.locate().exists()
+            if ".." not in file.parts and not made_here and file.name not in ("INSTALLER", "REQUESTED"):
                 wheel.write(str(file.locate()), file.as_posix())
 
 

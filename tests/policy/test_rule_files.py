@@ -194,12 +194,6 @@ def _socket(path: Path) -> None:
             os.chdir(here)
 
 
-def _unreadable(path: Path) -> None:
-    if os.geteuid() == 0:
-        pytest.skip("root may read everything")
-    path.touch(mode=0)
-
-
 @pytest.mark.parametrize(
     ("make", "id", "says"),
     [
@@ -209,7 +203,6 @@ def _unreadable(path: Path) -> None:
         (_link_up, "rules-foreign", "is a link that leaves the folder"),
         (_pipe, "rules-foreign", "is not a regular file"),
         (_socket, "rules-foreign", "is not a regular file"),
-        (_unreadable, "rules-unreadable", "Permission denied"),
     ],
 )
 def test_what_is_no_readable_file_is_named_and_not_passed_over(
@@ -287,3 +280,20 @@ def test_stages_added_after_the_same_one_keep_their_order(tmp_path: Path) -> Non
 
     names = [stage.name for stage in gate.rules.stages]
     assert names[names.index("tools") :] == ["tools", "a", "b", "c", "backstop"]
+
+
+def test_a_file_that_this_user_may_not_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = write(tmp_path / "rules", "fine")
+    odd = folder / "odd.yaml"
+    odd.touch(mode=0)
+    opened = Path.open
+
+    def refused(path: Path, *arguments: Any, **options: Any) -> Any:  # as for anyone but root
+        if path.name == "odd.yaml":
+            raise PermissionError(13, "Permission denied")
+        return opened(path, *arguments, **options)
+
+    monkeypatch.setattr(Path, "open", refused)
+    (problem,) = problems(folder)
+    assert (problem.id, problem.span and problem.span.file) == ("rules-unreadable", str(odd))
+    assert "Permission denied" in problem.message

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path as FilePath
 from typing import Final
 
@@ -27,8 +28,8 @@ __all__ = [
     "unread_paths",
 ]
 
-#: What says which element or which extension a reason is about.
-_NAMING: Final = frozenset({"descriptor.id", "descriptor.name", "descriptor.runsIn", "descriptor.source"})
+#: What says which extension a reason is about, or what it asks for.
+_NAMING: Final = frozenset({"descriptor.id", "descriptor.name", "subject.capabilities", "subject.hosts"})
 _NAMING_STEPS: Final = ((), ("name",), ("primitive",))
 #: Elements that are all about one thing, so that any part of them says which.
 _SMALL: Final = frozenset({"fault", "layout"})
@@ -168,7 +169,8 @@ def _dead(text: str, folder: FilePath) -> str | None:
     name, _, anchor = text.partition("#")
     if not re.fullmatch(r"[\w./-]+\.md", name):
         return None
-    homes: Sequence[FilePath] = [folder, *folder.resolve().parents]
+    # Where packages are installed, a folder of that name is somebody else's.
+    homes = list(takewhile(lambda one: one.name != "site-packages", [folder, *folder.resolve().parents]))
     home = next((one for one in homes if (one / name).parent.is_dir()), None)
     if home is None:
         return None

@@ -211,7 +211,7 @@ def _numbers(checks: Iterable[Check], named: Iterable[Any]) -> list[int | float]
 
 def _lengths(checks: Iterable[Check], longest: int) -> list[tuple[int, int]]:
     """Ranges of lengths of at least one, each with its ends, in which no answer changes."""
-    starts = {1, *_SCHEMA_LENGTHS}
+    starts = {1}
     for check in checks:
         if check.operator in ("minlength", "maxlength") and _is_number(check.operand):
             starts |= {ceil(check.operand), floor(check.operand) + 1}
@@ -266,8 +266,6 @@ def _edges_of(schema: Any, words: Sequence[str]) -> Iterator[int]:
             yield from _edges_of(part, words)
 
 
-#: Numbers and lengths at which the schema of descriptors begins to refuse.
+#: Numbers at which the schema of descriptors begins or ceases to refuse. Of lengths it refuses the longer ones, so the
+#: shortest of a range stands for it.
 _SCHEMA_EDGES: Final = frozenset({0, *_edges_of(DESCRIPTOR, ("min", "max"))})
-_SCHEMA_LENGTHS: Final = frozenset(
-    {*_edges_of(DESCRIPTOR, ("minlength",)), *(most + 1 for most in _edges_of(DESCRIPTOR, ("maxlength",)))}
-)
