@@ -118,6 +118,12 @@ def test_facts_that_a_text_or_a_loop_reads_are_used(tmp_path: Path) -> None:
     assert ["plugin.sample.fickle" in one.message for one in unused] == [True]
 
 
+def test_the_shipped_rules_are_left_out_where_a_plugin_is_loaded() -> None:
+    found = lint(Gates(capgate.open_gate(plugins=[Plugin()])))
+    assert found.rules == 0
+    assert {finding.check for finding in found.findings} == {"fact-unused"}
+
+
 def test_more_capabilities_than_are_tried_leave_it_open(tmp_path: Path) -> None:
     when = "{all: [{placement.mechanisms: {lacks: read}}, {placement.mechanisms: {contains: read}}]}"
     found = report(tmp_path / "mine", rule(when), Capabilities())

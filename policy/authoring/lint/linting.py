@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 from typing import Final
 
@@ -17,6 +17,8 @@ from capgate.policy.folders import RULESET
 
 __all__ = ["Report", "lint"]
 
+#: Who provides the rules that capgate itself has.
+_SHIPPED: Final = "capgate"
 #: What need not be said where the other is said of the same place.
 _SAID_BY: Final = {
     "condition-implied": ("unreachable-after-shape", "condition-duplicate"),
@@ -42,8 +44,15 @@ class Report:
 
 
 def lint(gates: Gates, folders: Sequence[FilePath] = ()) -> Report:
-    """Looks at the rules that lie in `folders`, or at all rules where none is named."""
-    context = Context(gates, gather(gates, folders), folders)
+    """Looks at the rules that lie in `folders`, or at all rules where none is named.
+
+    The shipped rules are written for whatever plugins there are. With some loaded they may say more than is needed, so
+    they are then left out.
+    """
+    suite = gather(gates, folders)
+    if not folders and {name for name, _ in gates.catalog.plugins} - {_SHIPPED}:
+        suite = replace(suite, rules=tuple(rule for rule in suite.rules if rule.provider != _SHIPPED))
+    context = Context(gates, suite, folders)
     found = [one for run in RUNS for one in run(context)]
     undecided = tuple(one for one in found if isinstance(one, Undecided))
     findings = _worth_saying([one for one in found if isinstance(one, Finding)])
