@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from capgate.policy.authoring.lint.checks import CHECKS, SUPPRESSIONS
 from lint_samples import ids, said_of_page
-from pages import DOCS, blocks, headings, table
+from pages import DOCS, blocks, commands, headings, table
 
 FOLDER = DOCS / "lint"
 INDEX = FOLDER / "README.md"
@@ -33,6 +35,11 @@ def test_there_are_at_least_25_checks_and_each_has_a_page() -> None:
 
 def test_the_index_lists_every_check_with_its_summary() -> None:
     assert table(INDEX, "The checks", "check") == [[f"[{id}]({id}.md)", text] for id, text in CHECKS.items()]
+
+
+def test_the_index_shows_what_the_command_says_of_the_shipped_rules(rules: Callable[..., Any]) -> None:
+    shown = [pair for one in blocks(INDEX) if one.language == "console" for pair in commands(one)]
+    assert shown == [("capgate rules lint", rules("lint").out)]
 
 
 @pytest.mark.parametrize("id", CHECKS)

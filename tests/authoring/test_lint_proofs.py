@@ -6,8 +6,15 @@ from pathlib import Path
 
 import pytest
 
+import capgate
+from capgate.policy.authoring.given import Gates
+from capgate.policy.authoring.lint.claims import claims
+from capgate.policy.authoring.lint.context import Context
 from capgate.policy.authoring.lint.finding import Finding
-from lint_samples import ids, linted
+from capgate.policy.authoring.suite import gather
+from lint_samples import completed, ids, linted
+
+Claimed = dict[tuple[str, str], list[Finding]]
 
 PROOFS = {
     "trigger-never-holds",
@@ -96,32 +103,53 @@ ALWAYS = [
 ]
 
 
-@pytest.mark.parametrize(("stage", "when"), NEVER)
-def test_a_trigger_that_can_never_hold_is_found(stage: str, when: str, tmp_path: Path) -> None:
-    (found,) = proofs(tmp_path / "mine", rule(when, stage))
+#: By stage, the keys of the smallest descriptor that has an element there: lengths of lists, keys of objects.
+SMALLEST: dict[str, dict[str, int | list[str]]] = {
+    "bounds": {},
+    "capabilities": {"capabilities": 1},
+    "hosts": {"capabilities": 1, "bounds": ["hosts"]},
+}
+ROWS = [*NEVER, *SOMETIMES, *ALWAYS]
+
+
+@pytest.fixture(scope="module")
+def claimed(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], list[Finding]]:
+    """What is claimed of the trigger of each row, all of them being rules of one folder."""
+    folder = tmp_path_factory.mktemp("rows")
+    for number, (stage, when) in enumerate(ROWS):
+        text = completed(f"id: row-{number}\n{rule(when, stage)}")
+        (folder / f"row-{number}.yaml").write_text(text, encoding="utf-8")
+    gates = Gates(capgate.open_gate(rules=[folder]))
+    context = Context(gates, gather(gates, [folder]), [folder])
+    found: dict[tuple[str, str], list[Finding]] = {row: [] for row in ROWS}
+    for asker in context.askers:
+        row = ROWS[int(asker.rule.id.removeprefix("row-"))]
+        found[row] += [one for one in claims(asker, context) if isinstance(one, Finding)]
+    return found
+
+
+@pytest.mark.parametrize("row", NEVER)
+def test_a_trigger_that_can_never_hold_is_found(row: tuple[str, str], claimed: Claimed) -> None:
+    (found,) = claimed[row]
     assert found.check == "trigger-never-holds"
     assert found.witness is None
 
 
-@pytest.mark.parametrize(("stage", "when"), SOMETIMES)
-def test_a_trigger_that_sometimes_holds_is_not(stage: str, when: str, tmp_path: Path) -> None:
-    found = {finding.check for finding in proofs(tmp_path / "mine", rule(when, stage))}
-    assert found & {"trigger-never-holds", "trigger-always-holds"} == set()
+@pytest.mark.parametrize("row", SOMETIMES)
+def test_a_trigger_that_sometimes_holds_is_not(row: tuple[str, str], claimed: Claimed) -> None:
+    assert {found.check for found in claimed[row]} & {"trigger-never-holds", "trigger-always-holds"} == set()
 
 
-@pytest.mark.parametrize(("stage", "when"), ALWAYS)
+@pytest.mark.parametrize("row", ALWAYS)
 def test_a_trigger_that_always_holds_is_found_with_the_smallest_descriptor(
-    stage: str, when: str, tmp_path: Path
+    row: tuple[str, str], claimed: Claimed
 ) -> None:
-    (found,) = [one for one in proofs(tmp_path / "mine", rule(when, stage)) if one.check != "rule-shadowed"]
+    (found,) = claimed[row]
     assert found.check == "trigger-always-holds"
     assert found.witness is not None
     descriptor = found.witness.descriptor
     shape = {key: len(part) if isinstance(part, list) else list(part) for key, part in descriptor.items()}
-    assert (
-        shape
-        == {"bounds": {}, "capabilities": {"capabilities": 1}, "hosts": {"capabilities": 1, "bounds": ["hosts"]}}[stage]
-    )
+    assert shape == SMALLEST[row[0]]
 
 
 @pytest.mark.parametrize(
