@@ -27,9 +27,9 @@ from capgate.policy.templates import Template
 from capgate.policy.text import show
 from capgate.policy.values import RUNTIME, Frame, Values
 from capgate.policy.vocabulary import Reference
-from capgate.policy.walk import Walk, trigger_asks_plugin
+from capgate.policy.walk import Walk, asks_plugin
 
-__all__ = ["Answer", "Asked", "Program", "Refusal", "descriptor_shape", "warns_by_plugin"]
+__all__ = ["MOST_REFUSALS", "Answer", "Asked", "Program", "Refusal", "descriptor_shape", "warns_by_plugin"]
 
 _SHAPE_STAGE = "shape"
 #: So many refusals are reported at the most, so that a document of 1 MiB cannot ask for a gigabyte of reasons.
@@ -131,10 +131,10 @@ class Program:
 def warns_by_plugin(rules: RuleSet) -> bool:
     """Whether a warning asks plugins, which may fail: then a decision has to ask warnings, too."""
     return any(
-        trigger_asks_plugin(trigger)
-        for rule in rules.rules.values()
+        asks_plugin(trigger, stage)
+        for stage in rules.stages
+        for rule, trigger in stage.triggers
         if rule.severity == "warn"
-        for trigger in rule.triggers
     )
 
 

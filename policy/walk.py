@@ -21,7 +21,7 @@ from capgate.policy.ruleset import RuleSet, Stage
 from capgate.policy.values import Frame, Values, subject_locals, with_needs
 from capgate.policy.vocabulary import Reference, Term
 
-__all__ = ["Row", "Walk", "trigger_asks_plugin"]
+__all__ = ["Row", "Walk", "asks_plugin"]
 
 #: So many triggers are looked through for what is worth reading once.
 _MANY = 100
@@ -169,13 +169,10 @@ class Walk(ABC):
     def _rows(self, rows: Sequence[Row], frames: list[Frame], facts: set[str], ready: set[str]) -> list[ast.stmt]:
         made: list[ast.stmt] = []
         for key, group in self._runs(rows):
-            if key is None or not self.indexed:
-                made += [part for row, _ in group for part in self._row(*row, frames)]
-                continue
-            if len({text for _, k in group for text in k.texts}) >= _ENOUGH:
+            texts = {k.texts for _, k in group} if key is not None and self.indexed else set()
+            if key is not None and len(frozenset().union(*texts)) >= _ENOUGH:
                 made += self._indexed(group, frames, facts, ready)
-                continue
-            if len(group) > 1 and not key.items and len({k.texts for _, k in group}) == 1:
+            elif key is not None and len(texts) == 1 and len(group) > 1 and not key.items:
                 made += self._shared(key, [row for row, _ in group], frames)
             else:
                 made += [part for row, _ in group for part in self._row(*row, frames)]
@@ -278,6 +275,8 @@ class Walk(ABC):
         """The path that a refusal points at."""
         if trigger.at is not None and trigger.at_value:
             value = self.values.read(trigger.at, frames)
+            if trigger.at.term.origin == "plugin":  # one that cannot say where takes no refusal away
+                value = expression("facts.shown(PATH)", PATH=constant(trigger.at.term.fact))
             return expression("type(held := V) is str and PARSE(held) or ROOT", V=value)
         if trigger.at is not None:
             return self.values.path(trigger.at, frames)
@@ -286,9 +285,9 @@ class Walk(ABC):
         return self.values.path(next(paths_of(trigger.when)), frames)
 
 
-def trigger_asks_plugin(trigger: Trigger) -> bool:
-    """Whether a fact or an operator of a plugin has a say in whether the trigger refuses."""
-    loops = [trigger.loop.over] if trigger.loop else []
+def asks_plugin(trigger: Trigger, stage: Stage) -> bool:
+    """Whether a fact or an operator of a plugin has a say in whether the trigger refuses in a stage."""
+    loops = [loop.over for loop in (stage.loop, trigger.loop) if loop]
     reads = any(reference.term.origin == "plugin" for reference in (*paths_of(trigger.when), *loops))
     return reads or any(check.added for leaf in leaves_of(trigger.when) for check in _all_checks(leaf.checks))
 

@@ -30,7 +30,7 @@ class Boom:
         def read(descriptor: Any, placement: str) -> Any:
             raise RuntimeError("no")
 
-        return [Fact("f", "string", "never known", read)]
+        return [Fact("f", "string", "never known", read), Fact("many", "list", "never known", read)]
 
 
 @pytest.mark.parametrize("severity", ["warn", "refuse"])
@@ -38,6 +38,21 @@ def test_a_fact_that_fails_refuses_by_both_entries_alike(tmp_path: Path, severit
     asks = rule("asks", {"plugin.boom.f": {"equals": "x"}}, severity=severity)
     gate = capgate.open_gate(rules=[overlay(tmp_path / "rules", asks=asks)], plugins=[Boom()])
     assert gate.decide(CLOCK) == gate.admit(CLOCK).rule == "fact-unavailable"
+
+
+@pytest.mark.parametrize("severity", ["warn", "refuse"])
+def test_a_stage_over_a_fact_that_fails_refuses_by_both_entries_alike(tmp_path: Path, severity: str) -> None:
+    stages = {"language": 1, "stages": [{"name": "own", "after": "tools", "for_each": {"it": "plugin.boom.many"}}]}
+    asks = rule("asks", {"it": {"equals": "x"}}, stage="own", severity=severity)
+    gate = capgate.open_gate(rules=[overlay(tmp_path / "rules", asks=asks, ruleset=stages)], plugins=[Boom()])
+    assert gate.decide(CLOCK) == gate.admit(CLOCK).rule == "fact-unavailable"
+
+
+def test_a_fact_that_says_where_takes_no_refusal_away(tmp_path: Path) -> None:
+    points = rule("points", {"descriptor.id": {"exists": True}}, at="{plugin.boom.f}")
+    gate = capgate.open_gate(rules=[overlay(tmp_path / "rules", points=points)], plugins=[Boom()])
+    assert gate.decide(CLOCK) == "points"
+    assert [(found.rule, found.path) for found in gate.admit(CLOCK).refusals] == [("points", "$")]
 
 
 def test_a_fact_that_a_reason_names_takes_no_refusal_away(tmp_path: Path) -> None:
