@@ -56,9 +56,9 @@ def command(
     and 2 where the command line is wrong or the plan cannot be written.
     """  # noqa: D301  # click reads the backspace as: leave the next paragraph's lines as they are
     from capgate.host.assembly import open_gate
+    from capgate.host.cli.common import invalid_json, report_invalid
+    from capgate.host.cli.page import page_for
     from capgate.host.cli.render_plan import error_json, plan_json, plan_text
-    from capgate.host.cli.rules.common import invalid_json, report_invalid
-    from capgate.host.cli.rules.page import page_for
 
     shown = sys.stdout if output is None else None
     with open_output(output, encoding="utf-8" if form == "json" else None) as out:

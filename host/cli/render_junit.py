@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from capgate.host.checking import Finding, Result, Summary
-from capgate.host.cli.rules.junit import Case, Trouble, document, invalid_document
+from capgate.host.cli.junit import Case, Trouble, document, invalid_document
 from capgate.policy.errors import PolicyInvalid, Span
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from capgate.host.checking import Result
+from capgate.host.cli.common import json_document
+from capgate.host.cli.page import Page
 from capgate.host.cli.render_text import TextReport
-from capgate.host.cli.rules.common import json_document
-from capgate.host.cli.rules.page import Page
 from capgate.host.safe_json import json_text
 from capgate.policy.hosts import format_host, normalise_host
 from capgate.policy.verdict import Plan, Secret

@@ -11,8 +11,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from capgate.host.cli.rules.junit import Case, Trouble, document
-from capgate.host.cli.rules.page import Page
+from capgate.host.cli.junit import Case, Trouble, document
+from capgate.host.cli.page import Page
 
 Run = Callable[..., Any]
 Overlay = Callable[..., Path]

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from capgate.host.cli.common import folders, invalid_json, json_document, output_option, report_invalid
 from capgate.host.cli.exits import Exit
+from capgate.host.cli.junit import Case, Trouble, document, invalid_document
 from capgate.host.cli.output import open_output
-from capgate.host.cli.rules.common import folders, invalid_json, json_document, output_option, report_invalid
+from capgate.host.cli.page import Page, page_for, plural
 from capgate.host.cli.rules.explaining import condition_text, span_json
-from capgate.host.cli.rules.junit import Case, Trouble, document, invalid_document
-from capgate.host.cli.rules.page import Page, page_for, plural
 from capgate.policy.authoring.truth import Truth
 from capgate.policy.errors import PolicyInvalid
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from capgate.host.cli.common import invalid_json, output_option, report_invalid
 from capgate.host.cli.exits import Exit
 from capgate.host.cli.output import open_output
-from capgate.host.cli.rules.common import invalid_json, output_option, report_invalid
-from capgate.host.cli.rules.page import page_for
+from capgate.host.cli.page import page_for
 from capgate.policy.errors import CapgateError, PolicyInvalid
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from capgate.host.cli.rules.common import json_document
+from capgate.host.cli.common import json_document
+from capgate.host.cli.page import Page, plural
 from capgate.host.cli.rules.mutate_reports import bounds_text
-from capgate.host.cli.rules.page import Page, plural
 from capgate.policy.authoring.difference import Change, Difference, Sides
 from capgate.policy.authoring.flow import flow
 from capgate.policy.errors import CapgateError

@@ -6,9 +6,7 @@ import sys
 
 import click
 
-from capgate.host.cli.exits import Exit
-from capgate.host.cli.output import open_output
-from capgate.host.cli.rules.common import (
+from capgate.host.cli.common import (
     invalid_json,
     json_document,
     output_option,
@@ -16,7 +14,9 @@ from capgate.host.cli.rules.common import (
     rule_of,
     rules_option,
 )
-from capgate.host.cli.rules.page import page_for
+from capgate.host.cli.exits import Exit
+from capgate.host.cli.output import open_output
+from capgate.host.cli.page import page_for
 from capgate.policy.errors import CapgateError, PolicyInvalid
 
 __all__ = ["command"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from capgate.host.cli.rules.page import Page
+from capgate.host.cli.page import Page
 from capgate.policy.authoring.explanation import Explanation
 from capgate.policy.authoring.flow import flow
 from capgate.policy.authoring.questions import Leaf, Node, Question

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from capgate.host.cli.common import folders, invalid_json, json_document, output_option, report_invalid
 from capgate.host.cli.exits import Exit
 from capgate.host.cli.output import open_output
-from capgate.host.cli.rules.common import folders, invalid_json, json_document, output_option, report_invalid
-from capgate.host.cli.rules.page import Page, page_for, plural
+from capgate.host.cli.page import Page, page_for, plural
 from capgate.policy.errors import PolicyInvalid
 
 if TYPE_CHECKING:

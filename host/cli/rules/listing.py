@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from capgate.host.cli.common import invalid_json, json_document, output_option, report_invalid, rules_option
 from capgate.host.cli.exits import Exit
 from capgate.host.cli.output import open_output
-from capgate.host.cli.rules.common import invalid_json, json_document, output_option, report_invalid, rules_option
-from capgate.host.cli.rules.page import page_for
+from capgate.host.cli.page import page_for
 from capgate.policy.errors import PolicyInvalid
 
 if TYPE_CHECKING:

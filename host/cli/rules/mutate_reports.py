@@ -6,9 +6,9 @@ import difflib
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from capgate.host.cli.rules.common import json_document
+from capgate.host.cli.common import json_document
+from capgate.host.cli.page import Page, plural
 from capgate.host.cli.rules.explaining import span_json
-from capgate.host.cli.rules.page import Page, plural
 from capgate.policy.authoring.missing import Missing, missing_test
 from capgate.policy.authoring.mutation import Mutation
 from capgate.policy.authoring.space import Bounds

@@ -8,9 +8,9 @@ from typing import Final
 
 import click
 
+from capgate.host.cli.common import output_option, report_invalid, rules_option
 from capgate.host.cli.exits import Exit
 from capgate.host.cli.output import open_output
-from capgate.host.cli.rules.common import output_option, report_invalid, rules_option
 from capgate.policy.errors import PolicyInvalid
 
 __all__ = ["command"]

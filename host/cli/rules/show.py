@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from capgate.host.cli.exits import Exit
-from capgate.host.cli.output import open_output
-from capgate.host.cli.rules.common import (
+from capgate.host.cli.common import (
     invalid_json,
     json_document,
     output_option,
@@ -18,7 +16,9 @@ from capgate.host.cli.rules.common import (
     rule_of,
     rules_option,
 )
-from capgate.host.cli.rules.page import Page, page_for
+from capgate.host.cli.exits import Exit
+from capgate.host.cli.output import open_output
+from capgate.host.cli.page import Page, page_for
 from capgate.policy.errors import PolicyInvalid
 
 if TYPE_CHECKING:

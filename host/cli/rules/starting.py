@@ -10,7 +10,7 @@ import click
 
 from capgate.host.cli.exits import Exit
 from capgate.host.cli.output import OutputError
-from capgate.host.cli.rules.page import plural
+from capgate.host.cli.page import plural
 from capgate.policy.authoring.cases import TESTS
 from capgate.policy.authoring.given import Gates
 from capgate.policy.authoring.starters import start, text_of

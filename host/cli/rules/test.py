@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from capgate.host.cli.common import folders, output_option, report_invalid
 from capgate.host.cli.exits import Exit
 from capgate.host.cli.output import open_output
-from capgate.host.cli.rules.common import folders, output_option, report_invalid
-from capgate.host.cli.rules.page import page_for
+from capgate.host.cli.page import page_for
 from capgate.policy.errors import PolicyInvalid
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _run(gate: Gate, chosen: list[Path], report: TestReport) -> tuple[str, Exit]
 
 def _init(id: str, folders: tuple[str, ...]) -> int:
     from capgate.host.assembly import open_gate
-    from capgate.host.cli.rules.common import rule_of
+    from capgate.host.cli.common import rule_of
     from capgate.host.cli.rules.starting import write_cases
 
     try:

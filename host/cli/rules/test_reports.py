@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
-from capgate.host.cli.rules.common import invalid_json, json_document
+from capgate.host.cli.common import invalid_json, json_document
+from capgate.host.cli.junit import Case, Trouble, document, invalid_document
+from capgate.host.cli.page import Page, plural
 from capgate.host.cli.rules.explaining import explanation_json, explanation_lines, span_json
-from capgate.host.cli.rules.junit import Case, Trouble, document, invalid_document
-from capgate.host.cli.rules.page import Page, plural
 from capgate.policy.authoring.suite import Lack, Outcome, Suite
 from capgate.policy.authoring.trials import Trial
 from capgate.policy.errors import CapgateError, PolicyInvalid

@@ -1,4 +1,4 @@
-"""What the commands on rules share: their options, the rules themselves, and what ends them early."""
+"""What commands share: their options, the rules themselves, and what ends them early."""
 
 from __future__ import annotations
 
