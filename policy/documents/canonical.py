@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator
 from itertools import count
 from typing import Any, Final
@@ -31,7 +32,9 @@ def canonical(value: Any) -> bytes:
         DocumentError: not-canonical, naming the path of what cannot be written; a value that holds
             itself, or lists and objects nested over 128 levels, included.
     """
-    # Imported late: a mere check writes nothing canonical.
+    if _is_simple(value):
+        return _write(value).encode()
+    # Imported late: few values need it.
     import rfc8785
 
     try:
@@ -47,6 +50,39 @@ def digest(value: Any) -> str:
         DocumentError: not-canonical, as for `canonical`.
     """
     return "sha256:" + hashlib.sha256(canonical(value)).hexdigest()
+
+
+#: Writes what `_is_simple` passes as the library would, thirty times as fast.
+_write: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True, check_circular=False).encode
+
+
+def _is_simple(value: Any) -> bool:
+    """Whether the standard library writes `value` canonically: small, ASCII texts, and no fractions.
+
+    Beyond ASCII keys may sort in another order; fractions are spelled in another way. A value of so few
+    parts cannot nest too deep.
+    """
+    waiting = [value]
+    for part in waiting:
+        kind = type(part)
+        if kind is dict:
+            for key in part:
+                if type(key) is not str or not key.isascii():
+                    return False
+            waiting.extend(part.values())
+        elif kind is list:
+            waiting.extend(part)
+        elif kind is str:
+            if not part.isascii():
+                return False
+        elif kind is int:
+            if not -MAX_INTEGER <= part <= MAX_INTEGER:
+                return False
+        elif kind is not bool and part is not None:
+            return False
+        if len(waiting) > MAX_DEPTH:
+            return False
+    return True
 
 
 def _plain(value: Any, path: Path, written: Iterator[int]) -> Any:

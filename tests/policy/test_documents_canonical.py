@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 import pytest
+import rfc8785
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -118,6 +119,20 @@ def test_canonical_text_loads_equal_and_is_stable(value: Any) -> None:
     assert data == value
     assert canonical(data) == text
     assert json.loads(text) == value
+
+
+_ASCII = st.text(st.characters(max_codepoint=0x7F), max_size=5)
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | _ASCII | st.floats(-1e15, 1e15),
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(_ASCII, inner, max_size=5),
+    max_leaves=20,
+)
+
+
+@given(PLAIN)
+@settings(deadline=None, derandomize=True)
+def test_a_value_is_written_as_the_library_of_the_standard_writes_it(value: Any) -> None:
+    assert canonical(value) == rfc8785.dumps(value)
 
 
 @given(st.dictionaries(st.text(), st.integers(0, 9), min_size=2))
