@@ -27,19 +27,32 @@ if TYPE_CHECKING:
 
 __all__ = [
     "API_VERSION",
+    "TAKES",
+    "Call",
+    "Clock",
     "Fact",
+    "Fetcher",
+    "Given",
+    "Grant",
     "HookContext",
     "Hooks",
     "Mechanism",
+    "Modules",
     "Operator",
     "Param",
     "Placement",
     "Primitive",
+    "Reader",
+    "Refused",
+    "Response",
+    "Writer",
     "hookimpl",
 ]
 
 #: Grows by one whenever a hook or a value type changes so that plugins must follow.
 API_VERSION = 1
+#: What a primitive may take without a capability.
+TAKES = ("clock", "wasm")
 
 hookimpl = pluggy.HookimplMarker("capgate")
 _hookspec = pluggy.HookspecMarker("capgate")
@@ -59,6 +72,166 @@ class HookContext(NamedTuple):
     capgate_version: str
     api_version: int = API_VERSION
     config: Mapping[str, Any] = _NOTHING
+
+
+class Refused(Exception):
+    """A call was refused, by an interface or by the primitive itself; the caller is told so.
+
+    Args:
+        id: stable id, lower-case words joined by ``-``, such as ``host-not-allowed``.
+        why: one sentence.
+        details: what else the result carries, as JSON data.
+    """
+
+    def __init__(self, id: str, why: str, details: Mapping[str, Any] = _NOTHING):
+        super().__init__(id, why)
+        self.id = id
+        self.why = why
+        self.details = dict(details)
+
+
+class Call(NamedTuple):
+    """One call of a tool.
+
+    Attributes:
+        tool: name of the tool.
+        arguments: what the caller said: the primitive's params that may come from a caller, as texts.
+        params: what the descriptor sets; call-time defaults.
+        settings: the tool's part of the descriptor, as admitted.
+        bounds: the extension's bounds, as admitted.
+    """
+
+    tool: str
+    arguments: Mapping[str, str]
+    params: Mapping[str, Any] = _NOTHING
+    settings: Mapping[str, Any] = _NOTHING
+    bounds: Mapping[str, Any] = _NOTHING
+
+    def value(self, name: str) -> Any:
+        """What the caller said, else what the descriptor sets, else None."""
+        return self.arguments.get(name, self.params.get(name))
+
+
+class Given:
+    """What a call may use: one attribute for each capability that the primitive needs, and no other.
+
+    For the built-in capabilities these are `Reader`, `Writer` and `Fetcher`; for others what the
+    mechanism's `provide` gave. What the primitive `takes` is there too: `Clock` and `Modules`.
+    """
+
+    def __init__(self, interfaces: Mapping[str, Any]):
+        self.__dict__.update(interfaces)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"nothing called {name!r} was handed over: the primitive neither needs nor takes it")
+
+
+class Grant(NamedTuple):
+    """For whom an interface is made.
+
+    Attributes:
+        extension: id of the extension.
+        tool: name of the tool.
+        bounds: the extension's bounds, as admitted.
+    """
+
+    extension: str
+    tool: str
+    bounds: Mapping[str, Any]
+
+
+class Reader(Protocol):
+    """What ``read`` hands over: files under the active root."""
+
+    def text(self, path: str) -> str:
+        """The text of a file; raises Refused."""
+        ...
+
+    def names(self) -> list[str]:
+        """The names in the top level of the root; raises Refused."""
+        ...
+
+
+class Writer(Protocol):
+    """What ``write`` hands over: files under the active root, up to ``bounds.maxBytes`` each."""
+
+    def text(self, path: str, content: str) -> int:
+        """Writes a file, whole or not at all, and says how many bytes; raises Refused."""
+        ...
+
+
+class Response(NamedTuple):
+    """What a request came to.
+
+    Attributes:
+        status: of the last answer.
+        host: the host that was asked first.
+        served_by: the host and port that answered last.
+        via: every URL that was asked, in order.
+        used: how much of the budget is used, ``3/4``.
+        headers: of the last answer, names in lower case.
+        body: of the last answer, decompressed.
+    """
+
+    status: int
+    host: str
+    served_by: str
+    via: tuple[str, ...]
+    used: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Fetcher(Protocol):
+    """What ``network`` hands over: requests to ``bounds.hosts``, at most ``bounds.maxRequests`` in a window."""
+
+    def request(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str] = _NOTHING,
+        body: bytes | None = None,
+        secret_headers: Mapping[str, str] = _NOTHING,
+    ) -> Response:
+        """Sends a request and follows redirects within the bounds.
+
+        Args:
+            method: ``GET`` or ``POST``.
+            url: ``http`` or ``https``.
+            headers: what to send besides.
+            body: what to send.
+            secret_headers: header to ``$VARIABLE``; filled from the environment where the operator allows it,
+                and sent to the host of `url` alone.
+
+        Raises:
+            Refused: what the host does not allow, or what the network did not do.
+        """
+        ...
+
+
+class Clock(Protocol):
+    """What a primitive that takes ``clock`` is handed."""
+
+    def now(self) -> float:
+        """Seconds since 1970."""
+        ...
+
+
+class Modules(Protocol):
+    """What a primitive that takes ``wasm`` is handed: WebAssembly modules, run apart and without imports."""
+
+    def run(self, settings: Mapping[str, Any], inputs: Mapping[str, bytes]) -> Mapping[str, Any]:
+        """Runs the function that the settings of a tool name; raises Refused.
+
+        Args:
+            settings: ``path``, ``digest``, ``abi``, ``call.export`` and the layout (contract 1).
+            inputs: ``input``, or ``a`` and ``b``.
+
+        Returns:
+            ``returned``, ``output`` (hex), ``digest``, ``inputBytes``, and ``blocks`` for a diff.
+        """
+        ...
 
 
 class Param(NamedTuple):
@@ -84,6 +257,9 @@ class Primitive(NamedTuple):
         params: its parameters, in the order in which the inventory lists them.
         abis: binary layouts it takes: ABI name to the dotted paths of the whole numbers that must be set.
         discloses: what the person who admits it should know beyond its capabilities; one phrase.
+        invoke: does it: (call, given) to the parts of the result, as JSON data. Without one, tools over the
+            primitive can be judged and not called.
+        takes: what it is handed that needs no capability: ``clock``, ``wasm``.
     """
 
     name: str
@@ -91,6 +267,8 @@ class Primitive(NamedTuple):
     params: Sequence[Param] = ()
     abis: Mapping[str, Sequence[str]] = _NOTHING
     discloses: str = ""
+    invoke: Callable[[Call, Given], Mapping[str, Any]] | None = None
+    takes: Sequence[str] = ()
 
 
 class Mechanism(NamedTuple):
@@ -99,10 +277,12 @@ class Mechanism(NamedTuple):
     Attributes:
         name: for example ``mediated-fetch``.
         gives: what the host hands over for the capability; one phrase.
+        provide: makes what is handed over, for one call. The built-in mechanisms need none: the host makes it.
     """
 
     name: str
     gives: str
+    provide: Callable[[Grant], Any] | None = None
 
 
 class Placement(NamedTuple):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from capgate.plugins.api import Fact, Mechanism, Operator, Param, Placement, Primitive
+from capgate.plugins.api import TAKES, Fact, Mechanism, Operator, Param, Placement, Primitive
 
 __all__ = ["FACT_TYPES", "HOOKS", "NAME", "faults", "shown"]
 
@@ -80,6 +80,7 @@ def _map(key: _Field, value: _Field, expected: str) -> _Field:
 
 
 _CALLABLE: Final = _Field("a function", callable)
+_FUNCTION: Final = _Field("a function, or None", lambda value: value is None or callable(value))
 _BOOLEAN: Final = _instance(bool)
 _CAPABILITY: Final = _text(_WORD, "a name of lower-case letters, digits and '-'")
 _PHRASE: Final = _line("one line of text")
@@ -102,8 +103,10 @@ _FIELDS: Final[dict[type, dict[str, _Field]]] = {
             "ABI names to lists of dotted paths",
         ),
         "discloses": _MAYBE,
+        "invoke": _FUNCTION,
+        "takes": _unique(_list(_one_of(TAKES), f"of {', '.join(TAKES)}")),
     },
-    Mechanism: {"name": _CAPABILITY, "gives": _PHRASE},
+    Mechanism: {"name": _CAPABILITY, "gives": _PHRASE, "provide": _FUNCTION},
     Placement: {
         "name": _CAPABILITY,
         "mechanisms": _map(_CAPABILITY, _instance(Mechanism), "capability names to Mechanism"),

@@ -1,4 +1,4 @@
-"""The part of ``capgate.yaml`` that says which installed plugins are used.
+"""``capgate.yaml``: which installed plugins are used, and what the host that runs extensions may do.
 
 plugins:
   - name: capgate-tides            # the distribution, as pip names it
@@ -6,6 +6,7 @@ plugins:
     digest: "sha256:…"             # optional: exactly these files; `capgate plugins` prints it
     deadline: 5                    # optional: seconds that one call of it may take
     config: {station: harbour}     # optional: handed to its hooks
+host: {}                           # optional: read by the host alone (docs/running.md)
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from capgate.policy.documents import Document, DocumentError, load_yaml
 from capgate.policy.errors import CapgateError, PolicyInvalid, Span
 from capgate.policy.paths import Path, format_path
 
-__all__ = ["Config", "ConfigError", "Pin", "read_config"]
+__all__ = ["Config", "ConfigError", "Pin", "Section", "read_config"]
 
-_KEYS: Final = ("plugins",)
+_KEYS: Final = ("plugins", "host")
 _PIN_KEYS: Final = ("name", "version", "digest", "deadline", "config")
 _NAME: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
@@ -69,14 +70,39 @@ class Pin(NamedTuple):
         return re.sub(r"[-_.]+", "-", self.name).lower()
 
 
+class Section(NamedTuple):
+    """A part of the file that somebody else reads.
+
+    Attributes:
+        key: its key.
+        data: what stands under it.
+        document: the whole file.
+    """
+
+    key: str
+    data: Mapping[str, Any]
+    document: Document
+
+    def wrong(self, path: Path, what: str) -> ConfigError:
+        """A mistake in it, at a path below its key."""
+        at = (self.key, *path)
+        return ConfigError("config-invalid", f"{format_path(at)}: {what}", span=self.document.span(at))
+
+    def unknown(self, path: Path, what: str) -> ConfigError:
+        """A key in it that is none."""
+        return ConfigError("config-invalid", what, span=self.document.span((self.key, *path), key=True))
+
+
 class Config(NamedTuple):
     """What the config file says; by default nothing.
 
     Attributes:
         plugins: the installed plugins that are loaded.
+        host: what is for the host that runs extensions; None where there is nothing.
     """
 
     plugins: tuple[Pin, ...] = ()
+    host: Section | None = None
 
 
 def read_config(path: str | os.PathLike[str]) -> Config:
@@ -120,6 +146,10 @@ class _Reader:
             return Config()
         self._known(data, (), _KEYS)
         entries = data.get("plugins", [])
+        host = data.get("host", {})
+        if not isinstance(host, dict):
+            self._wrong(("host",), "expected a map")
+            host = {}
         if not isinstance(entries, list):
             self._wrong(("plugins",), "expected a list")
             return Config()
@@ -131,7 +161,7 @@ class _Reader:
                 self._wrong((*at, "name"), f"'{pin.name}' is named twice")
             elif pin:
                 pins[pin.key] = pin
-        return Config(tuple(pins.values()))
+        return Config(tuple(pins.values()), Section("host", host, self._document) if host else None)
 
     def _pin(self, entry: Any, at: Path) -> Pin | None:
         if not isinstance(entry, dict):

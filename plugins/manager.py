@@ -12,7 +12,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from capgate.plugins import builtin
+from capgate.plugins.api import Grant, Primitive
 from capgate.plugins.assembly import assemble
+from capgate.plugins.calls import Calls
 from capgate.plugins.errors import Origin, PluginError
 from capgate.plugins.hooks import VERSION, Gathered, Source, gather
 from capgate.policy.catalog import Catalog
@@ -76,12 +78,19 @@ class LoadedPlugins(NamedTuple):
         decided: (descriptor, verdict) tells every plugin that listens; it raises nothing, and logs
             what goes wrong with a plugin. None where no plugin listens.
         listing: one entry a plugin, built-in ones first.
+        primitives: name to the primitive, with what does it.
+        providers: (placement, capability) to what makes the interface that a mechanism hands over, where
+            the plugin of the mechanism brings one.
+        callers: name of a primitive to what calls the code of its plugin.
     """
 
     catalog: Catalog
     rule_folders: tuple[tuple[str, Path], ...]
     decided: Callable[[Any, SpeaksJson], None] | None
     listing: tuple[Listing, ...]
+    primitives: Mapping[str, Primitive]
+    providers: Mapping[tuple[str, str], Callable[[Grant], Any]]
+    callers: Mapping[str, Calls]
 
 
 def load(
@@ -125,6 +134,9 @@ def load(
         rule_folders=_rule_folders(gathered),
         decided=_decided(gathered),
         listing=tuple(_listing(one) for one in gathered),
+        primitives={item.name: item for one in gathered for item in one.contribution.primitives},
+        providers=_providers(gathered),
+        callers={item.name: one.source.caller for one in gathered for item in one.contribution.primitives},
     )
 
 
@@ -171,6 +183,16 @@ def _rule_folders(gathered: Sequence[Gathered]) -> tuple[tuple[str, Path], ...]:
     from pathlib import Path
 
     return tuple((name, Path(path)) for name, path in folders)
+
+
+def _providers(gathered: Sequence[Gathered]) -> Mapping[tuple[str, str], Callable[[Grant], Any]]:
+    return {
+        (placement.name, capability): mechanism.provide
+        for one in gathered
+        for placement in one.contribution.placements
+        for capability, mechanism in placement.mechanisms.items()
+        if mechanism.provide is not None
+    }
 
 
 def _decided(gathered: Sequence[Gathered]) -> Callable[[Any, SpeaksJson], None] | None:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from capgate.plugins.api import HookContext, Primitive, hookimpl
+from collections.abc import Mapping
+from typing import Any
+
+from capgate.plugins.api import Call, Given, HookContext, Primitive, hookimpl
 
 __all__ = ["LIST_FILES", "capgate_primitives"]
 
-#: Contract section 2.
-LIST_FILES = Primitive("list-files", needs=("read",))
+
+def _invoke(call: Call, given: Given) -> Mapping[str, Any]:
+    return {"action": "list", "files": given.read.names()}
+
+
+#: Contract sections 2 and 7.
+LIST_FILES = Primitive("list-files", needs=("read",), invoke=_invoke)
 
 
 @hookimpl

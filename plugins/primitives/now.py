@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from capgate.plugins.api import HookContext, Primitive, hookimpl
+from collections.abc import Mapping
+from typing import Any
+
+from capgate.plugins.api import Call, Given, HookContext, Primitive, hookimpl
 
 __all__ = ["NOW", "capgate_primitives"]
 
-#: Contract section 2.
-NOW = Primitive("now")
+
+def _invoke(call: Call, given: Given) -> Mapping[str, Any]:
+    from datetime import UTC, datetime
+
+    moment = datetime.fromtimestamp(given.clock.now(), UTC)
+    return {"action": "now", "content": moment.strftime("%A, %d %B %Y, %H:%M:%S UTC")}
+
+
+#: Contract sections 2 and 7.
+NOW = Primitive("now", invoke=_invoke, takes=("clock",))
 
 
 @hookimpl

@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
-from capgate.plugins.api import HookContext, Primitive, hookimpl
+from collections.abc import Mapping
+from typing import Any
+
+from capgate.plugins.api import Call, Given, HookContext, Primitive, Refused, hookimpl
 
 __all__ = ["WASM", "capgate_primitives"]
 
-#: Contract section 2.
+#: The arguments that a call of a module may bring.
+_INPUTS = ("input", "a", "b")
+
+
+def _invoke(call: Call, given: Given) -> Mapping[str, Any]:
+    try:
+        inputs = {name: call.arguments[name].encode() for name in _INPUTS if name in call.arguments}
+    except UnicodeEncodeError:
+        raise Refused("not-text", "the input holds half a character") from None
+    settings = call.settings.get("wasm")
+    ran = given.wasm.run(settings if isinstance(settings, Mapping) else {}, inputs)
+    return {"action": "wasm", "tool": call.tool, **ran}
+
+
+#: Contract sections 2 and 7.
 WASM = Primitive(
     "wasm",
     abis={
@@ -24,6 +41,8 @@ WASM = Primitive(
         "the digest binds which module runs, byte for byte, and a module with imports does not run; "
         "it does not bind what the module computes from its input, nor says who wrote it"
     ),
+    invoke=_invoke,
+    takes=("wasm",),
 )
 
 

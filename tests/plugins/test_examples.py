@@ -56,7 +56,7 @@ def digests(environment: Environment, tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.fixture
 def folder(projects: Path, digests: Mapping[str, str], tmp_path: Path) -> Path:
-    """A folder with the descriptors of the examples, and a config that pins both plugins."""
+    """A folder with the descriptors of the examples, and a config that pins all three plugins."""
     for name in EXAMPLES:
         shutil.copytree(projects / name / "examples", tmp_path / "descriptors", dirs_exist_ok=True)
     pins = [{"name": name, "version": "==1.0.0", "digest": digests[name]} for name in EXAMPLES]
@@ -85,8 +85,8 @@ def decisions(done: Ended) -> dict[str, str | None]:
     return {result["id"]: result["rule"] for result in json.loads(done.out)["results"]}
 
 
-def test_there_are_two_examples() -> None:
-    assert EXAMPLES == ["capgate-clipboard", "capgate-container"]
+def test_there_are_three_examples() -> None:
+    assert EXAMPLES == ["capgate-clipboard", "capgate-container", "capgate-mcp-call"]
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -132,6 +132,7 @@ def test_pinned_plugins_are_loaded_with_what_they_add(
         "operators": ["in_network"],
         "rules": ["container-internal-host"],
     }
+    assert plugins["capgate-mcp-call"]["adds"] == {"primitives": ["mcp-call"], "rules": ["mcp-call-server"]}
     for name in EXAMPLES:
         package = name.replace("-", "_")
         assert plugins[name]["location"] == str(environment.packages / package / "plugin.py")
@@ -154,8 +155,8 @@ def test_pinned_plugins_are_loaded_with_what_they_add(
 @pytest.mark.parametrize(
     ("placement", "expected"),
     [
-        ("machine", {"word-count": None, "word-list": "exec-absent"}),
-        ("container", {"word-count": "absent-capability", "word-list": None}),
+        ("machine", {"word-count": None, "word-list": "exec-absent", "tide-server": None}),
+        ("container", {"word-count": "absent-capability", "word-list": None, "tide-server": None}),
     ],
 )
 def test_descriptors_are_judged_with_the_plugins(
@@ -168,7 +169,11 @@ def test_descriptors_are_judged_with_the_plugins(
 
 def test_without_a_config_an_installed_plugin_counts_for_nothing(environment: Environment, folder: Path) -> None:
     (folder / "capgate.yaml").unlink()
-    assert decisions(check(environment, folder)) == {"word-count": "unknown-capability", "word-list": "exec-absent"}
+    assert decisions(check(environment, folder)) == {
+        "word-count": "unknown-capability",
+        "word-list": "exec-absent",
+        "tide-server": "unknown-primitive",
+    }
 
 
 def test_the_config_may_be_anywhere(environment: Environment, folder: Path, tmp_path_factory: Any) -> None:
