@@ -1,0 +1,1 @@
+"""The only code that touches the world: files, sockets, clocks and child processes."""
