@@ -18,11 +18,25 @@ __all__ = ["cli", "main"]
 
 #: Each command, and the module that defines it.
 _COMMANDS: Final = {
+    "admit": "capgate.host.cli.admission.admit",
+    "approval-code": "capgate.host.cli.admission.approval_code",
+    "audit": "capgate.host.cli.audit",
+    "call": "capgate.host.cli.call",
     "check": "capgate.host.cli.check",
+    "create-extension": "capgate.host.cli.admission.create_extension",
+    "database": "capgate.host.cli.admission.database",
+    "deny": "capgate.host.cli.admission.deny",
+    "inventory": "capgate.host.cli.admission.inventory",
+    "ledger": "capgate.host.cli.admission.ledger",
+    "mcp": "capgate.host.cli.mcp",
     "new": "capgate.host.cli.new",
     "plan": "capgate.host.cli.plan",
     "plugins": "capgate.host.cli.plugins",
+    "propose": "capgate.host.cli.admission.propose",
+    "revoke": "capgate.host.cli.admission.revoke",
     "rules": "capgate.host.cli.rules.group",
+    "serve": "capgate.host.cli.serve",
+    "sideload": "capgate.host.cli.admission.sideload",
 }
 #: How much of a defect's message is shown, in code points.
 _LONGEST: Final = 500

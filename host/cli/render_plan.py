@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from capgate.host.checking import Result
@@ -12,9 +12,9 @@ from capgate.host.cli.page import Page
 from capgate.host.cli.render_text import TextReport
 from capgate.host.safe_json import json_text
 from capgate.policy.hosts import format_host, normalise_host
-from capgate.policy.verdict import Plan, Secret
+from capgate.policy.verdict import Plan
 
-__all__ = ["error_json", "plan_json", "plan_text"]
+__all__ = ["error_json", "plan_json", "plan_text", "sections_text"]
 
 #: What a window means.
 _WINDOWS: Final = {
@@ -51,23 +51,31 @@ def error_json(result: Result) -> str:
 
 def plan_text(result: Result, plan: Plan, report: TextReport, page: Page) -> str:
     """The plan for people: the verdict as ``check`` shows it, then every part of the disclosure."""
+    return report.result(result) + sections_text(plan.to_json(), page)
+
+
+def sections_text(plan: Mapping[str, Any], page: Page) -> str:
+    """Every part of a plan's disclosure, for people.
+
+    Args:
+        plan: the plan as JSON data.
+        page: where it is shown.
+    """
     rows = []
     for title, lines in _sections(plan):
         rows += ["", page.bold(title)]
         for line in lines:
             rows += page.lines(line, 2, 2)
-    return report.result(result) + "".join(f"{row}\n" for row in rows)
+    return "".join(f"{row}\n" for row in rows)
 
 
-def _sections(plan: Plan) -> Iterator[tuple[str, Iterable[str]]]:
-    data = plan.to_json()
+def _sections(data: Mapping[str, Any]) -> Iterator[tuple[str, Iterable[str]]]:
     gate, declared, bounds = data["gate"], data["declared"], data["bounds"]
     names = [_value(name) for name in declared] if isinstance(declared, list) else [_value(declared)]
-    admitted = plan.verdict.admitted
 
     said = [f"{key}: {_value(data[key])}" for key in _SAID if key in data]
     yield "Extension", said or ["it says nothing of itself"]
-    if admitted:
+    if gate["decision"] == "admitted":
         enforced = [f"{name}: {mechanism}" for name, mechanism in gate["enforced"].items()]
         yield "Declared, and enforced by", enforced or ["nothing is declared"]
         yield "Handed over", gate["gets"] or ["nothing but what needs no capability"]
@@ -77,26 +85,28 @@ def _sections(plan: Plan) -> Iterator[tuple[str, Iterable[str]]]:
     if "network" in names:
         hosts = bounds.get("hosts") if isinstance(bounds, dict) else None
         yield "Hosts", [_host(host) for host in hosts] if isinstance(hosts, list) and hosts else ["not bounded"]
-    yield "Budgets", _budgets(plan, names)
-    yield "Secrets", [_secret(secret) for secret in plan.secrets] or ["none"]
+    yield "Budgets", _budgets(data["budgets"], names)
+    yield "Secrets", [_secret(secret) for secret in data["secrets"]] or ["none"]
     yield "Tools", [_tool(tool) for tool in data["tools"]] if isinstance(data["tools"], list) else ["none"]
     yield "Never granted", gate["cannotHave"]
-    yield "Binding", [f"placement: {data['placement']}", f"policy: {plan.verdict.policy}", f"digest: {data['digest']}"]
+    binding = [f"placement: {data['placement']}", f"policy: {gate['policy']['fingerprint']}"]
+    yield "Binding", [*binding, f"digest: {data['digest']}"]
 
 
-def _budgets(plan: Plan, names: list[str]) -> list[str]:
-    requests, size, window, defaults = plan.budgets
+def _budgets(budgets: Mapping[str, Any], names: list[str]) -> list[str]:
+    requests, size, window = budgets["maxRequests"], budgets["maxBytes"], budgets["window"]
     lines = []
     if "network" in names:
-        how = f"{_WINDOWS[window]} (window: {window}{_default('window', defaults)})" if window else "in no known window"
+        default = _default("window", budgets)
+        how = f"{_WINDOWS[window]} (window: {window}{default})" if window else "in no known window"
         lines.append("requests: not bounded" if requests is None else f"requests: at most {requests} {how}")
     if size is not None:
-        lines.append(f"bytes in one write: at most {size}{_default('maxBytes', defaults)}")
+        lines.append(f"bytes in one write: at most {size}{_default('maxBytes', budgets)}")
     return lines or ["none needed"]
 
 
-def _default(key: str, defaults: tuple[str, ...]) -> str:
-    return ", the default" if key in defaults else ""
+def _default(key: str, budgets: Mapping[str, Any]) -> str:
+    return ", the default" if key in budgets["defaults"] else ""
 
 
 def _host(host: Any) -> str:
@@ -108,9 +118,10 @@ def _host(host: Any) -> str:
     return host if plain == host else f"{host}: that is {plain}"
 
 
-def _secret(secret: Secret) -> str:
-    hosts = ", ".join(secret.hosts) or "no host"
-    return f"header {secret.header} of tool {secret.tool}: from the variable {secret.variable}, for {hosts}"
+def _secret(secret: Mapping[str, Any]) -> str:
+    hosts = ", ".join(secret["hosts"]) or "no host"
+    where = f"header {secret['header']} of tool {secret['tool']}"
+    return f"{where}: from the variable {secret['variable']}, for {hosts}"
 
 
 def _tool(tool: Any) -> str:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import json
-import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import capgate
-from capgate.host.cli.main import main
 from capgate.policy.authoring.given import Gates
+from commands import Done, runner
 
 #: A rule that wants few requests.
 RULE = """\
@@ -44,19 +41,6 @@ examples:
 """
 
 
-@dataclass
-class Done:
-    """A run that ended."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The current folder of the test: empty, and of no influence from outside."""
@@ -71,14 +55,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def rules(capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Done]:
     """Runs ``capgate rules …`` in this process."""
-
-    def run(*arguments: str | Path, stdin: bytes = b"") -> Done:
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
-        code = main(["rules", *(str(argument) for argument in arguments)])
-        captured = capsysbinary.readouterr()
-        return Done(code, captured.out.decode(), captured.err.decode())
-
-    return run
+    return runner(capsysbinary, monkeypatch, "rules")
 
 
 @pytest.fixture

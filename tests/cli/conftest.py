@@ -2,40 +2,20 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from capgate.host.cli.main import main
+from commands import Done, runner
 
 #: What a caller's environment could change in a report.
 SETTINGS = ("CAPGATE_DEBUG", "COLUMNS", "FORCE_COLOR", "NO_COLOR")
-
-
-@dataclass
-class Done:
-    """A run that ended."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-    @property
-    def results(self) -> list[dict[str, Any]]:
-        results: list[dict[str, Any]] = self.json["results"]
-        return results
 
 
 @pytest.fixture(autouse=True)
@@ -52,14 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def capgate(capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Done]:
     """Runs a command in this process."""
-
-    def run(*arguments: str | Path, stdin: bytes = b"") -> Done:
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
-        code = main([str(argument) for argument in arguments])
-        captured = capsysbinary.readouterr()
-        return Done(code, captured.out.decode(), captured.err.decode())
-
-    return run
+    return runner(capsysbinary, monkeypatch)
 
 
 @pytest.fixture

@@ -1,0 +1,184 @@
+"""Changing what runs: its bounds, its tools, their params. The gate judges the result (contract 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from capgate.host.admission.context import Context, Subject, Turn
+from capgate.host.admission.errors import AdmissionError, GateRefused
+from capgate.host.admission.identity import stem
+from capgate.host.admission.records import descriptor_text
+from capgate.host.admission.registry import PLACEMENT, Extension, Registry
+from capgate.host.admission.staging import settle
+from capgate.host.admission.store import Actor, NewEntry
+from capgate.policy.documents import DocumentError, canonical, load_json
+from capgate.policy.text import show
+from capgate.policy.verdict import content_digest, submitted
+
+__all__ = ["reconfigure"]
+
+_COUNTS: Final = ("maxRequests", "maxBytes")
+
+
+def reconfigure(
+    context: Context, id: object, change: Mapping[str, Any], *, confirm: bool, actor: Actor, method: str
+) -> dict[str, Any]:
+    """Changes an extension that runs, once that is confirmed.
+
+    Args:
+        context: the host.
+        id: which.
+        change: ``bounds`` to merge into its bounds, ``tools`` to take the place of its tools, ``params``
+            (name of a tool to params) to merge into theirs. Other keys are not looked at.
+        confirm: False only shows what it would mean.
+        actor: who decides.
+        method: by what authority.
+
+    Raises:
+        AdmissionError: ``bad-request``, ``extension-not-admitted``, ``bounds-invalid``, ``params-invalid``,
+            ``params-unknown-tool``.
+        GateRefused: the gate refuses the result; nothing is changed.
+    """
+    name = stem(id)
+    extension = _running(context.running.current(), name)
+    changed = _changed(extension.descriptor, change)
+    if not confirm:
+        descriptor = extension.descriptor
+        return {
+            "confirmFirst": True,
+            "id": name,
+            "current": {
+                "bounds": descriptor.get("bounds") or {},
+                "declared": descriptor.get("capabilities") or [],
+                "tools": [tool["name"] for tool in descriptor["tools"]],
+            },
+            "proposed": {"bounds": changed.get("bounds") or {}},
+            "note": "Nothing is changed yet; ask again with confirm: true.",
+        }
+    with context.turn() as turn:
+        registry = turn.registry
+        extension = _running(registry, name)
+        changed = _changed(extension.descriptor, change)
+        source = extension.entry.source
+        verdict = context.gate.admit(changed, PLACEMENT, registry.taken(excluding=name))
+        if not verdict.admitted:
+            why = str(verdict.why)
+            turn.note(
+                "extensions.reconfigure",
+                f"extensions/{name}",
+                actor=actor,
+                refused=True,
+                rule=str(verdict.rule),
+                why=why,
+            )
+            raise GateRefused(str(verdict.rule), why, details={"id": name})
+        digest = content_digest(changed)
+        before = context.find(name, turn.ledger) if context.store.proposal(name) is not None else None
+        turn.change.append(
+            NewEntry(
+                name,
+                "reconfigured",
+                digest,
+                context.clock.now(),
+                actor,
+                context.gate.fingerprint,
+                method,
+                source=source,
+                descriptor=changed,
+            ),
+            descriptor_text(changed, source),
+        )
+        _follow(turn, before, changed, digest)
+        turn.note(
+            "extensions.reconfigure",
+            f"extensions/{name}",
+            actor=actor,
+            rule="reconfigured",
+            observed={"exists": True, "digest": digest, "replaces": extension.entry.digest},
+        )
+    return {
+        "ok": True,
+        "id": name,
+        "decision": "reconfigured",
+        "bounds": changed.get("bounds") or {},
+        "note": "It runs with the new bounds from now on.",
+    }
+
+
+def _follow(turn: Turn, before: Subject | None, changed: dict[str, Any], digest: str) -> None:
+    """Lets a proposal that was admitted say what runs now; one that waits with other content is left alone."""
+    if before is not None and before.proposal is not None and before.state == "admitted":
+        proposal = before.proposal._replace(descriptor=changed, digest=digest)
+        settle(turn, before._replace(proposal=proposal), "admitted", None)
+
+
+def _running(registry: Registry, id: str) -> Extension:
+    extension = registry.extensions.get(id)
+    if extension is None:
+        raise AdmissionError("extension-not-admitted", f"no extension {id!r} runs")
+    return extension
+
+
+def _changed(descriptor: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
+    """The descriptor with the change in it, as JSON data that can be kept."""
+    changed = submitted(dict(descriptor))
+    if "bounds" in change:
+        changed["bounds"] = (descriptor.get("bounds") or {}) | _bounds(change["bounds"])
+    if "tools" in change:
+        changed["tools"] = change["tools"]
+    if "params" in change:
+        changed["tools"] = _with_params(changed["tools"], change["params"])
+    try:
+        result = load_json(canonical(changed)).data
+    except DocumentError as error:
+        raise AdmissionError("bad-request", f"the change cannot be kept: {error.message}") from None
+    return dict(result)
+
+
+def _bounds(bounds: object) -> dict[str, Any]:
+    if type(bounds) is not dict:
+        raise AdmissionError("bounds-invalid", f"bounds is {show(bounds)}, not an object")
+    made = dict(bounds)
+    for key in _COUNTS:
+        if key in made:
+            made[key] = _count(key, made[key])
+    if "hosts" in made:
+        made["hosts"] = _hosts(made["hosts"])
+    return made
+
+
+def _count(key: str, value: object) -> int:
+    # A form sends digits as text; nothing else is read as a number (contract 11, malformed input).
+    if type(value) is str and value.strip().isascii() and value.strip().isdigit() and len(value) <= 16:
+        value = int(value)
+    if type(value) is float and value.is_integer():
+        value = int(value)
+    if type(value) is not int or value < 0:
+        raise AdmissionError("bounds-invalid", f"{key} must be a non-negative integer, and is {show(value)}")
+    return value
+
+
+def _hosts(value: object) -> list[str]:
+    items = value.split(",") if type(value) is str else value
+    if type(items) is not list or not all(type(item) is str for item in items):
+        raise AdmissionError("bounds-invalid", f"hosts must be a list of names, and is {show(value)}")
+    return [item.strip() for item in items if item.strip()]
+
+
+def _with_params(tools: object, params: object) -> Any:
+    if type(params) is not dict:
+        raise AdmissionError("params-invalid", f"params is {show(params)}, not an object")
+    if type(tools) is not list or not all(type(tool) is dict for tool in tools):
+        return tools  # The gate says what is wrong with them.
+    names = [tool.get("name") for tool in tools]
+    for name, overlay in params.items():
+        if name not in names:
+            carried = ", ".join(show(carried) for carried in names)
+            raise AdmissionError("params-unknown-tool", f"there is no tool {show(name)}; it has {carried}")
+        if type(overlay) is not dict:
+            raise AdmissionError("params-invalid", f"params.{name} is {show(overlay)}, not an object")
+    return [
+        tool | {"params": (tool.get("params") or {}) | params[tool["name"]]} if tool.get("name") in params else tool
+        for tool in tools
+    ]

@@ -1,0 +1,132 @@
+"""Descriptors and proposals as they are filed, and what a filed proposal stands for.
+
+The folder of proposals can be written by whoever proposes, so nothing in a record is believed that the
+ledger can be asked about: a record that says it is admitted is not, for that.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from capgate.host.admission.errors import AdmissionError
+from capgate.host.admission.store import LedgerState
+from capgate.policy.documents import DocumentError, canonical, load_json
+from capgate.policy.documents.source import MAX_BYTES
+from capgate.policy.verdict import content_digest, submitted
+
+__all__ = ["DENIED", "HOST_DENY", "Proposal", "descriptor_text", "parse_descriptor", "parse_proposal", "proposal_text"]
+
+#: The rule under which the host denies.
+HOST_DENY: Final = "host-deny"
+#: Why.
+DENIED: Final = "the host denied it; nothing of it runs"
+
+
+class Proposal(NamedTuple):
+    """A filed proposal.
+
+    Attributes:
+        id: its id, which is the stem of its file.
+        descriptor: the descriptor, without the keys that the host sets.
+        digest: digest of the descriptor's content.
+        source: where it came from (contract 1).
+        state: ``pending``, ``admitted``, ``refused`` or ``revoked``.
+        refusal: ``{rule, why}`` where it was refused.
+        proposed: ISO time of its staging, as the record says; None where it says none.
+    """
+
+    id: str
+    descriptor: dict[str, Any]
+    digest: str
+    source: str
+    state: str
+    refusal: Mapping[str, str] | None
+    proposed: str | None
+
+    def settled(self, state: str, refusal: Mapping[str, str] | None = None) -> Proposal:
+        """The same proposal in another state."""
+        return self._replace(state=state, refusal=refusal)
+
+    def to_json(self) -> dict[str, Any]:
+        """The record as JSON data (contract 1)."""
+        record = self.descriptor | {"source": self.source, "state": self.state, "proposedAt": self.proposed}
+        return record | ({"refusal": dict(self.refusal)} if self.refusal else {})
+
+
+def descriptor_text(descriptor: Mapping[str, Any], source: str | None) -> bytes:
+    """A descriptor as the host files it: for people to read, as long as that keeps within 1 MiB."""
+    record = submitted(dict(descriptor))
+    return _text(record | {"source": source} if source else record)
+
+
+def proposal_text(proposal: Proposal) -> bytes:
+    """A proposal as it is filed."""
+    return _text(proposal.to_json())
+
+
+def _text(record: Any) -> bytes:
+    text = json.dumps(record, ensure_ascii=False, indent=2).encode() + b"\n"
+    return text if len(text) <= MAX_BYTES else canonical(record)
+
+
+def parse_descriptor(data: bytes, name: str, id: str) -> dict[str, Any]:
+    """A filed descriptor, with whatever the file says.
+
+    Args:
+        data: the file.
+        name: name of the file, for messages.
+        id: the id that it is filed under.
+
+    Raises:
+        AdmissionError: ``unreadable``: it is no JSON object of that id.
+    """
+    try:
+        record = load_json(data, name).data
+    except DocumentError as error:
+        raise AdmissionError("unreadable", f"{name} is not JSON: {error.message}", span=error.span) from None
+    if type(record) is not dict:
+        raise AdmissionError("unreadable", f"{name} holds no JSON object")
+    if record.get("id") != id:
+        raise AdmissionError("unreadable", f"{name} holds another id than its name says")
+    return record
+
+
+def parse_proposal(data: bytes, name: str, id: str, ledger: LedgerState) -> Proposal:
+    """A filed proposal, in the state that the ledger gives it.
+
+    Raises:
+        AdmissionError: ``unreadable``, as for `parse_descriptor`.
+    """
+    record = parse_descriptor(data, name, id)
+    descriptor = submitted(record)
+    digest = content_digest(descriptor)
+    source = record.get("source")
+    proposed = record.get("proposedAt")
+    state, refusal = _state(record, id, digest, ledger)
+    return Proposal(
+        id,
+        descriptor,
+        digest,
+        source if type(source) is str else "model",
+        state,
+        refusal,
+        proposed if type(proposed) is str else None,
+    )
+
+
+def _state(
+    record: Mapping[str, Any], id: str, digest: str, ledger: LedgerState
+) -> tuple[str, Mapping[str, str] | None]:
+    entry = ledger.admitted.get(id)
+    if entry is not None and entry.digest == digest:
+        return "admitted", None
+    said, refusal = record.get("state"), record.get("refusal")
+    if digest in ledger.denied.get(id, ()):
+        return "refused", {"rule": HOST_DENY, "why": DENIED}
+    if said == "refused" and type(refusal) is dict:
+        rule, why = refusal.get("rule"), refusal.get("why")
+        if type(rule) is str and type(why) is str:
+            return "refused", {"rule": rule, "why": why}
+    return ("revoked" if said == "revoked" else "pending"), None
