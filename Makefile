@@ -14,24 +14,29 @@ test: .venv/.tox
 fuzz: .venv/.test
 	$(BIN)/python tests/reference/fuzz.py --minutes $(or $(MINUTES),10) --seed $(or $(SEED),1)
 
-# The long tests, whole: a million pairs through both evaluators. `make test` runs ten thousand of them.
+# The long tests, whole; `make test` runs a fraction of each. A million pairs through both evaluators, 2,000 kills
+# of the store and of whole hosts, 10,000 raced approval codes, a minute of swapped folders: some hours.
 soak: .venv/.test
 	$(BIN)/python tests/reference/fuzz.py --rulesets 1000 --descriptors 1000 --seed $(or $(SEED),1)
+	CAPGATE_KILLS=2000 CAPGATE_HOST_KILLS=2000 CAPGATE_RACED_CODES=10000 CAPGATE_SWAP_SECONDS=60 $(BIN)/python -m pytest \
+	  tests/host/test_store_kills.py tests/host/test_host_kills.py tests/host/test_approval_races.py tests/host/test_files_race.py
 
-# The gate beside hand-written code and policy engines, some minutes; BENCH=--write puts the table into bench/README.md.
+# The gate beside hand-written code and policy engines, and the server beside a constant answer, some minutes.
+# BENCH=--write puts the tables into bench/README.md. The server's part needs wrk (Debian: apt-get install wrk).
 bench: .venv/.bench
 	$(BIN)/python -m bench $(BENCH)
+	$(BIN)/python -m bench.http_load $(BENCH)
 
 .venv/.bench: setup.cfg pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	$(BIN)/python -m pip install --quiet --editable '.[bench,host]'
 	@touch $@
 
 .venv/.test: setup.cfg pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	$(BIN)/python -m pip install --quiet --editable '.[host,mcp,postgres,test]'
 	@touch $@
 
 .venv/.project: setup.cfg pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --quiet --editable '.[host]'
 	@touch $@
 
 .venv/.tox: tox.ini | $(BIN)/python

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
@@ -13,10 +14,10 @@ __all__ = ["describe"]
 _DISTRIBUTIONS: Final = ("gordon-to-regorus", "cel-expr-python", "cedarpy", "jsonschema-rs", "orjson")
 
 
-def describe() -> str:
-    """One line: processor, cores, Python, the load average now, versions of the engines."""
+def describe(distributions: Sequence[str] = _DISTRIBUTIONS) -> str:
+    """One line: processor, cores, Python, the load average now, versions of what is measured with."""
     load = " ".join(f"{each:.1f}" for each in os.getloadavg())
-    versions = ", ".join(f"{name} {_version(name)}" for name in _DISTRIBUTIONS)
+    versions = ", ".join(f"{name} {_version(name)}" for name in distributions)
     return (
         f"{_model()}, {os.cpu_count()} cores, {platform.python_implementation()} {platform.python_version()}, "
         f"{platform.system()}; load average at the start {load}; {versions}"

@@ -8,11 +8,24 @@ can become code.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeAlias
 
-__all__ = ["Fill", "constant", "expression", "function", "load", "name", "statements"]
+__all__ = [
+    "Fill",
+    "bound",
+    "constant",
+    "expression",
+    "function",
+    "in_passing",
+    "is_bound_in_passing",
+    "joined",
+    "load",
+    "name",
+    "statements",
+    "text_of",
+]
 
 Fill: TypeAlias = "ast.expr | str | Sequence[ast.stmt]"
 
@@ -34,6 +47,19 @@ def expression(template: str, **fills: Fill) -> ast.expr:
     return _filled(found.value, fills)  # type: ignore[no-any-return]
 
 
+def text_of(pieces: Iterable[str | ast.expr]) -> ast.expr:
+    """The text that pieces make together; what expressions give is a text or a whole number."""
+    parts: list[ast.expr] = []
+    plain = ""
+    for piece in pieces:
+        if isinstance(piece, str):
+            plain += piece
+        else:
+            parts += [constant(plain), ast.FormattedValue(piece, -1)]
+            plain = ""
+    return ast.JoinedStr([*parts, constant(plain)]) if parts else constant(plain)
+
+
 def statements(template: str, **fills: Fill) -> list[ast.stmt]:
     """The statements that `template` gives; a hole on a line of its own takes a list of statements."""
     return _block(_parsed(template), fills)
@@ -48,6 +74,44 @@ def function(identifier: str, parameters: Sequence[str], body: Sequence[ast.stmt
     filled.args.args = [ast.arg(parameter) for parameter in parameters]
     filled.body = list(body) or [ast.Pass()]
     return filled
+
+
+def in_passing(word: str) -> str:
+    """The name of a local that an expression binds and reads again, and nothing else does."""
+    return f"_{word}"
+
+
+def is_bound_in_passing(local: str) -> bool:
+    """Whether `in_passing` made the name."""
+    return local.startswith("_")
+
+
+def joined(parts: Sequence[ast.expr], *, every: bool) -> ast.expr:
+    """The parts joined by ``and`` or ``or``, less what decides nothing."""
+    kept = []
+    for part in parts:
+        if isinstance(part, ast.Constant) and type(part.value) is bool:
+            if part.value is not every:
+                return part
+            continue
+        kept.append(part)
+    if not kept:
+        return constant(every)
+    return kept[0] if len(kept) == 1 else ast.BoolOp(ast.And() if every else ast.Or(), kept)
+
+
+def bound(asked: ast.expr, local: str, value: ast.expr) -> ast.expr:
+    """`asked` with the first read of `local` replaced by its binding to `value`."""
+    reads = [node for node in _in_order(asked) if isinstance(node, ast.Name) and node.id == local]
+    if not reads:
+        return asked
+    if len(reads) > 1 and reads[0] in _walked(asked):
+        # What a comprehension walks over cannot bind a name, so the name is bound before it.
+        pair = ast.Tuple([ast.NamedExpr(ast.Name(local, ast.Store()), value), asked], ast.Load())
+        return ast.Subscript(pair, constant(1), ast.Load())
+    binder = _Binder(reads[0], value if len(reads) == 1 else ast.NamedExpr(ast.Name(local, ast.Store()), value))
+    found: ast.expr = binder.visit(asked)
+    return found
 
 
 def load(body: Sequence[ast.stmt], namespace: Mapping[str, Any], label: str) -> dict[str, Any]:
@@ -68,11 +132,11 @@ def _block(body: Sequence[ast.stmt], fills: Mapping[str, Fill]) -> list[ast.stmt
     made: list[ast.stmt] = []
     for statement in body:
         if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Name):
-            fill = fills.get(statement.value.id)
-            if isinstance(fill, list):
-                made.extend(fill)
-                continue
-        made.append(_filled(statement, fills))
+            fill = fills[statement.value.id]
+            assert isinstance(fill, list)
+            made.extend(fill)
+        else:
+            made.append(_filled(statement, fills))
     return made
 
 
@@ -89,7 +153,7 @@ def _filled(node: Any, fills: Mapping[str, Fill]) -> Any:
             if value and isinstance(value[0], ast.stmt):
                 value = _block(value, fills)
             else:
-                value = [_filled(item, fills) if isinstance(item, ast.AST) else item for item in value]
+                value = [_filled(item, fills) for item in value]
         elif isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
             value = _filled(value, fills)
         setattr(made, field, value)
@@ -102,10 +166,33 @@ def _locate(node: ast.AST) -> None:
         value = getattr(node, field)
         if isinstance(value, list):
             for item in value:
-                if isinstance(item, ast.AST):
-                    _locate(item)
+                _locate(item)
         elif isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
             _locate(value)
     if "lineno" in node._attributes:
         node.lineno = node.end_lineno = 1  # type: ignore[attr-defined]
         node.col_offset = node.end_col_offset = 0  # type: ignore[attr-defined]
+
+
+def _walked(asked: ast.expr) -> list[ast.expr]:
+    """What the comprehensions in an expression walk over."""
+    return [node.generators[0].iter for node in ast.walk(asked) if isinstance(node, ast.GeneratorExp)]
+
+
+class _Binder(ast.NodeTransformer):
+    def __init__(self, read: ast.Name, value: ast.expr):
+        self._read, self._value = read, value
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self._value if node is self._read else node
+
+
+def _in_order(node: ast.AST) -> list[ast.AST]:
+    """Every node in the order of evaluation; the test of ``a if b else c`` comes first."""
+    if isinstance(node, ast.IfExp):
+        children: list[ast.AST] = [node.test, node.body, node.orelse]
+    elif isinstance(node, (ast.GeneratorExp,)):
+        children = [*node.generators, node.elt]
+    else:
+        children = list(ast.iter_child_nodes(node))
+    return [node, *(found for child in children for found in _in_order(child))]

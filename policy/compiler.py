@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 from capgate.policy import schema
 from capgate.policy.catalog import Catalog, PlacementTerms
-from capgate.policy.codegen import constant, expression, load, statements
+from capgate.policy.codegen import constant, expression, in_passing, load, name, statements, text_of
 from capgate.policy.conditions import leaves_of
 from capgate.policy.hosts import is_host
 from capgate.policy.index import pick
 from capgate.policy.operators import ABSENT
 from capgate.policy.paths import format_path
+from capgate.policy.places import below, element_place, nearest_place, place
 from capgate.policy.rulefile import Rule, Trigger
 from capgate.policy.ruleset import RuleSet, Stage
 from capgate.policy.shapes import Shape
@@ -27,11 +28,10 @@ from capgate.policy.templates import Template
 from capgate.policy.text import show
 from capgate.policy.values import RUNTIME, Frame, Values
 from capgate.policy.vocabulary import Reference
-from capgate.policy.walk import Walk, asks_plugin
+from capgate.policy.walk import SHAPE, Row, Walk, asks_plugin
 
 __all__ = ["MOST_REFUSALS", "Answer", "Asked", "Program", "Refusal", "descriptor_shape", "warns_by_plugin"]
 
-_SHAPE_STAGE = "shape"
 #: So many refusals are reported at the most, so that a document of 1 MiB cannot ask for a gigabyte of reasons.
 MOST_REFUSALS = 10_000
 
@@ -109,12 +109,29 @@ class Program:
         return self._compiled(_Decide)
 
     @cached_property
-    def admit(self) -> Callable[[Any, Any, Any, list[Refusal]], None]:
+    def admit(self) -> Callable[[Any, Any, Any, list[Refusal]], bool | None]:
         """(descriptor, taken, facts, out): appends every refusal to `out`.
 
         So those that were found before a plugin's fact failed are not lost.
         """
         return self._compiled(_Admit)
+
+    @cached_property
+    def admit_late(self) -> Callable[[Any, Any, Any, list[Refusal]], bool | None]:
+        """As `admit`, which is compiled when something is refused: until then `decide` says the same.
+
+        Of one descriptor that is sound, as at most starts, that takes a third of the time.
+        """
+        terms = self._catalog
+        warns = any(rule.severity == "warn" for rule in self._rules.rules.values())
+        # Plugins are asked once, and by the one that reports what was found before they failed.
+        return self.admit if warns or terms.facts or terms.operators else self._admit_by_deciding
+
+    def _admit_by_deciding(self, descriptor: Any, taken: Any, facts: Any, out: list[Refusal]) -> bool | None:
+        if self.decide(descriptor, taken, facts) is None:
+            return None
+        self.__dict__["admit_late"] = self.admit
+        return self.admit(descriptor, taken, facts, out)
 
     @cached_property
     def explain(self) -> Callable[[Any, Any, Any, list[Asked]], None]:
@@ -138,8 +155,9 @@ def warns_by_plugin(rules: RuleSet) -> bool:
     )
 
 
+@cache
 def descriptor_shape() -> Shape:
-    """The compiled shape check of descriptors."""
+    """The shape check of descriptors, compiled once in a process."""
     return Shape(schema.DESCRIPTOR, "descriptor schema")
 
 
@@ -151,7 +169,10 @@ def _space(shape: Shape) -> dict[str, Any]:
         "ENOUGH": _is_refused,
         "FAULTS": lambda descriptor: _faults(shape, descriptor),
         "IS_HOST": is_host,
+        "BELOW": below,
         "PICK": pick,
+        "PLACE": place,
+        "MADE": tuple.__new__,
         "REFUSAL": Refusal,
         "SHOW": show,
         "WELL_FORMED": shape.holds,
@@ -174,10 +195,6 @@ def _refusing_ids(stage: Stage) -> set[str]:
     return {rule.id for rule, _ in stage.triggers if rule.severity == "refuse"}
 
 
-def _element(frames: Sequence[Frame]) -> ast.expr:
-    return expression("format_path(PATH)", PATH=frames[-1].path) if frames else constant(None)
-
-
 class _Decide(Walk):
     name = "decide"
     parameters = ("descriptor", "taken", "facts")
@@ -190,8 +207,14 @@ class _Decide(Walk):
     def refuse(self, rule: Rule, trigger: Trigger, frames: Sequence[Frame], *, where: ast.expr) -> list[ast.stmt]:
         return statements("return RULE", RULE=constant(rule.id))
 
-    def call(self, late: ast.expr) -> list[ast.stmt]:
-        return statements("found = CALL\nif found is not None: return found", CALL=late)
+    def shortcut(self, stage: Stage, rows: Sequence[Row]) -> list[ast.stmt]:
+        """Where any fault refuses, nobody has to know which there are."""
+        if not rows or stage.loop is None or stage.loop.over.term.fact != "subject.faults":
+            return []
+        rule, trigger = rows[0]
+        if not self.always(stage.loop, trigger):
+            return []
+        return statements("if not WELL_FORMED(descriptor): return RULE", RULE=constant(rule.id))
 
 
 class _Admit(Walk):
@@ -199,40 +222,45 @@ class _Admit(Walk):
     parameters = ("descriptor", "taken", "facts", "out")
 
     def refuse(self, rule: Rule, trigger: Trigger, frames: Sequence[Frame], *, where: ast.expr) -> list[ast.stmt]:
+        shown: dict[str, str] = {}
         return statements(
-            "out.append(REFUSAL(RULE, REASON, REMEDY, SEVERITY, PLACE(descriptor, WHERE), ELEMENT))\n"
+            "out.append(MADE(REFUSAL, (RULE, REASON, REMEDY, SEVERITY, PLACE, ELEMENT)))\n"
             "if len(out) >= MOST and ENOUGH(out): return True",
             MOST=constant(MOST_REFUSALS),
             RULE=constant(rule.id),
-            REASON=self._text(trigger.reason, frames),
-            REMEDY=self._text(trigger.remedy, frames),
+            REASON=self._text(trigger.reason, frames, shown),
+            REMEDY=self._text(trigger.remedy, frames, shown),
             SEVERITY=constant(rule.severity),
-            WHERE=where,
-            ELEMENT=_element(frames),
+            PLACE=nearest_place(where, frames),
+            ELEMENT=element_place(frames),
         )
 
-    def call(self, late: ast.expr) -> list[ast.stmt]:
-        return statements("if CALL: return True", CALL=late)
-
     def after(self, stage: Stage) -> list[ast.stmt]:
-        if stage.name != _SHAPE_STAGE:
+        if stage.name != SHAPE:
             return []
         refusing = self.values.keep(_refusing_ids(stage))
         return statements("if out and any(found.rule in IDS for found in out): return", IDS=refusing)
 
-    def _text(self, template: Template, frames: Sequence[Frame]) -> ast.expr:
-        """A template's text; a loop variable that never got an element has no value."""
+    def _text(self, template: Template, frames: Sequence[Frame], shown: dict[str, str]) -> ast.expr:
+        """A template's text; `shown` has the locals that hold the text of a value, by its path.
+
+        A loop variable that never got an element has no value.
+        """
         bound = {frame.loop.variable for frame in frames}
-        made: ast.expr | None = None
+        made: list[str | ast.expr] = []
         for piece in template:
             if isinstance(piece, str):
-                part: ast.expr = constant(piece)
+                made.append(piece)
             elif piece.term.origin == "constant":
-                part = constant(show(self.values.constant_of(piece)))
+                made.append(show(self.values.constant_of(piece)))
+            elif piece.looped and piece.root not in bound:
+                made.append(show(ABSENT))
+            elif piece.text in shown:
+                made.append(name(shown[piece.text]))
             else:
-                part = self._shown(piece, frames) if not piece.looped or piece.root in bound else constant(show(ABSENT))
-            made = part if made is None else ast.BinOp(made, ast.Add(), part)
-        return made or constant("")
+                shown[piece.text] = local = in_passing(f"shown_{len(shown)}")
+                made.append(ast.NamedExpr(ast.Name(local, ast.Store()), self._shown(piece, frames)))
+        return text_of(made)
 
     def _shown(self, piece: Reference, frames: Sequence[Frame]) -> ast.expr:
         """The text of a value. A plugin that cannot give it takes no refusal away."""
@@ -250,11 +278,11 @@ class _Explain(Walk):
     def asked(self, rule: Rule, trigger: Trigger, frames: Sequence[Frame]) -> list[ast.stmt]:
         answers = [
             expression(
-                "ANSWER(bool(HOLD), bool(FAIL), VALUE, PLACE(descriptor, WHERE))",
+                "ANSWER(bool(HOLD), bool(FAIL), VALUE, WHERE)",
                 HOLD=self.logic.can_hold(leaf, frames),
                 FAIL=self.logic.can_fail(leaf, frames),
                 VALUE=self.values.read(leaf.reference, frames),
-                WHERE=self.values.path(leaf.reference, frames),
+                WHERE=nearest_place(self.values.path(leaf.reference, frames), frames),
             )
             for leaf in leaves_of(trigger.when)
         ]
@@ -271,7 +299,7 @@ class _Explain(Walk):
         return self._report(rule, trigger, frames, hold=constant(True), fail=constant(True), answers=[])
 
     def after(self, stage: Stage) -> list[ast.stmt]:
-        if stage.name != _SHAPE_STAGE:
+        if stage.name != SHAPE:
             return []
         refusing = self.values.keep(_refusing_ids(stage))
         return statements("if any(found.can_hold and found.rule in IDS for found in out): return", IDS=refusing)
@@ -290,7 +318,7 @@ class _Explain(Walk):
             "out.append(ASKED(RULE, NUMBER, ELEMENT, bool(HOLD), bool(FAIL), ANSWERS))",
             RULE=constant(rule.id),
             NUMBER=constant(rule.triggers.index(trigger)),
-            ELEMENT=_element(frames),
+            ELEMENT=element_place(frames),
             HOLD=hold,
             FAIL=fail,
             ANSWERS=ast.Tuple(answers, ast.Load()),

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from capgate.policy.catalog import OperatorTerms
 from capgate.policy.documents import Document
@@ -27,6 +26,7 @@ _SEGMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _COMBINATORS = ("all", "any", "none", "not")
 #: What other languages call our combinators.
 _ELSEWHERE = {"and": "all", "or": "any", "nor": "none"}
+_T = TypeVar("_T")
 #: How much of a pattern a message repeats, in code points.
 _SHOWN = 60
 
@@ -43,8 +43,22 @@ class Each(NamedTuple):
     checks: tuple[Check, ...]
 
 
-@dataclass(frozen=True)
-class Check:
+def _own_kind(kind: type[_T]) -> type[_T]:
+    """Makes named tuples equal to those of their own class alone; as they come, equal fields are enough."""
+
+    def equal(self: tuple[Any, ...], other: object) -> bool:
+        return type(self) is type(other) and tuple.__eq__(self, other)
+
+    def differ(self: tuple[Any, ...], other: object) -> bool:
+        return not equal(self, other)
+
+    for name, method in (("__eq__", equal), ("__ne__", differ), ("__hash__", tuple.__hash__)):
+        setattr(kind, name, method)
+    return kind
+
+
+@_own_kind
+class Check(NamedTuple):
     """One operator with its operand.
 
     Attributes:
@@ -60,6 +74,7 @@ class Check:
     added: OperatorTerms | None = None
 
 
+@_own_kind
 class Test(NamedTuple):
     """One path with the operators it has to meet, all of them."""
 
@@ -68,6 +83,7 @@ class Test(NamedTuple):
     at: Path
 
 
+@_own_kind
 class AllOf(NamedTuple):
     """Holds when every part holds."""
 
@@ -75,6 +91,7 @@ class AllOf(NamedTuple):
     at: Path
 
 
+@_own_kind
 class AnyOf(NamedTuple):
     """Holds when some part holds."""
 
@@ -82,6 +99,7 @@ class AnyOf(NamedTuple):
     at: Path
 
 
+@_own_kind
 class Not(NamedTuple):
     """Holds when its part does not."""
 
@@ -105,7 +123,7 @@ def paths_of(condition: Condition) -> Iterator[Reference]:
         case AllOf() | AnyOf():
             for part in condition.parts:
                 yield from paths_of(part)
-        case Test():
+        case _:
             yield condition.reference
             yield from _operand_paths(condition.checks)
 
@@ -118,7 +136,7 @@ def leaves_of(condition: Condition) -> Iterator[Test]:
         case AllOf() | AnyOf():
             for part in condition.parts:
                 yield from leaves_of(part)
-        case Test():
+        case _:
             for check in condition.checks:
                 yield Test(condition.reference, (check,), check.at)
 

@@ -23,7 +23,7 @@ def rule_files(folder: FilePath, problems: Problems) -> dict[str, bytes] | None:
     is a problem.
     """
     try:
-        real = folder.resolve(strict=True)
+        real = os.path.realpath(folder, strict=True)
         entries = sorted(os.scandir(real), key=lambda entry: entry.name)
     except (OSError, RuntimeError, ValueError) as error:
         message = f"the folder cannot be read: {_reason(error)}"
@@ -33,18 +33,20 @@ def rule_files(folder: FilePath, problems: Problems) -> dict[str, bytes] | None:
     for entry in entries:
         if entry.name in _LEFT_ALONE or entry.name.startswith("."):
             continue
-        span = Span(str(folder / entry.name))
+        span = Span(os.path.join(folder, entry.name))
         if not entry.name.endswith(".yaml"):
             hint = None
             if entry.name.lower().endswith((".yml", ".yaml")):
-                hint = f"Call it {FilePath(entry.name).stem + '.yaml'!r} if it is a rule; else move it away."
+                stem, _ = os.path.splitext(entry.name)
+                hint = f"Call it {stem + '.yaml'!r} if it is a rule; else move it away."
             problems.add(RuleError("rules-foreign", f"{entry.name!r} is no rule file", hint=hint, span=span))
             continue
-        target = FilePath(entry.path)
         try:
-            inside = target.resolve(strict=True).is_relative_to(real)
-            if inside and target.is_file():
-                with target.open("rb") as stream:
+            target = os.path.realpath(entry.path, strict=True)
+            inside = os.path.commonpath([target, real]) == real
+            # Opening a named pipe would wait for a writer.
+            if inside and os.path.isfile(target):
+                with open(target, "rb") as stream:
                     files[entry.name] = stream.read(_LARGEST + 1)  # one more, so that the loader says it is too large
                 continue
             what = "is not a regular file" if inside else "is a link that leaves the folder"

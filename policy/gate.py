@@ -18,7 +18,12 @@ from capgate.policy.ruleset import RuleSet
 from capgate.policy.text import show
 from capgate.policy.verdict import Plan, Verdict, plan_of
 
-__all__ = ["Gate", "GateError", "Plan", "Refusal", "Verdict"]
+__all__ = ["Facts", "Gate", "GateError", "Plan", "Refusal", "ToolNames", "Verdict"]
+
+
+#: Makes a named tuple of a tuple: what its class would do, in a third of the time.
+_made = tuple.__new__
+_TEXT = frozenset([str])
 
 
 class GateError(CapgateError, ValueError):
@@ -28,6 +33,13 @@ class GateError(CapgateError, ValueError):
         "unknown-placement": "Ask for a placement that a plugin defines.",
         "bad-tool-names": "Give the names in use as a set of texts.",
     }
+
+
+class ToolNames(set[str]):
+    """Names of tools that a host keeps up to date; a gate takes it as it is, without a check or a copy.
+
+    It must hold nothing but texts, and must not change while the gate is asked.
+    """
 
 
 class Gate:
@@ -50,6 +62,8 @@ class Gate:
         self.fingerprint = rules.fingerprint
         self._decided = decided
         self._decides_by_admitting = decided is not None or warns_by_plugin(rules)
+        # By placement, what decides there; empty where a decision takes more than that.
+        self._deciding: dict[str, Callable[[Any, Any, Any], str | None]] = {}
         self._shape = descriptor_shape()
         self._programs: dict[str, Program] = {}
         self._plugin_facts = catalog.facts
@@ -77,18 +91,28 @@ class Gate:
             descriptor: parsed JSON; it is only read, and must not change meanwhile.
             placement: where it would run.
             existing_tools: names of the tools of other extensions. The reserved names count without being given.
+                A host that asks with a large and changing set gives `ToolNames`.
 
         Raises:
             GateError: an unknown placement, or tool names that are no set of texts.
         """
+        decide = self._deciding.get(placement) if type(placement) is str else None
+        if decide is None:
+            return self._decide(descriptor, placement, existing_tools)
+        if existing_tools is not self._names and type(existing_tools) is not ToolNames:
+            existing_tools = self._names = _names(existing_tools)
+        return decide(descriptor, existing_tools, None)
+
+    def _decide(self, descriptor: Any, placement: str, existing_tools: Collection[str]) -> str | None:
+        """Decides where plugins may have a say, and where nobody asked before."""
         if self._decides_by_admitting:
             return self.admit(descriptor, placement, existing_tools).rule
-        program = self._programs.get(placement) if type(placement) is str else None
-        if program is None:
-            program = self._program(placement)
-        if existing_tools is not self._names:
+        program = self._program(placement)
+        if existing_tools is not self._names and type(existing_tools) is not ToolNames:
             existing_tools = self._names = _names(existing_tools)
-        facts = _Facts(self._plugin_facts, descriptor, placement) if self._plugin_facts else None
+        if not self._plugin_facts and not self.catalog.operators:
+            self._deciding[placement] = program.decide
+        facts = Facts(self._plugin_facts, descriptor, placement) if self._plugin_facts else None
         try:
             return program.decide(descriptor, existing_tools, facts)
         except FactUnavailable as error:
@@ -101,12 +125,12 @@ class Gate:
         program = self._programs.get(placement) if type(placement) is str else None
         if program is None:
             program = self._program(placement)
-        if existing_tools is not self._names:
+        if existing_tools is not self._names and type(existing_tools) is not ToolNames:
             existing_tools = self._names = _names(existing_tools)
-        facts = _Facts(self._plugin_facts, descriptor, placement) if self._plugin_facts else None
+        facts = Facts(self._plugin_facts, descriptor, placement) if self._plugin_facts else None
         refusals: list[Refusal] = []
         try:
-            program.admit(descriptor, existing_tools, facts, refusals)
+            program.admit_late(descriptor, existing_tools, facts, refusals)
         except FactUnavailable as error:
             refusals.append(Refusal(error.id, error.message, error.hint, "refuse", "$", None))
         verdict = self._verdict(descriptor, placement, refusals)
@@ -135,7 +159,7 @@ class Gate:
             FactUnavailable: a plugin could not say what a rule asked it.
         """
         program = self._program(placement)
-        facts = _Facts(self._plugin_facts, descriptor, placement) if self._plugin_facts else None
+        facts = Facts(self._plugin_facts, descriptor, placement) if self._plugin_facts else None
         asked: list[Asked] = []
         program.explain(descriptor, _names(existing_tools), facts, asked)
         return asked
@@ -144,21 +168,23 @@ class Gate:
         terms = self.catalog.placements[placement]
         for refusal in refusals:
             if refusal.severity == "refuse":
-                return Verdict(
-                    "refused", refusal.rule, refusal.reason, tuple(refusals), (), (), terms, self.fingerprint
-                )
+                rule, reason, *_ = refusal
+                return _made(Verdict, ("refused", rule, reason, tuple(refusals), (), (), terms, self.fingerprint))
         # The shipped rules leave no room for an odd shape here; a set of somebody's own may.
         data = descriptor if type(descriptor) is dict else {}
         tools, declared = data.get("tools"), data.get("capabilities")
         disclosing = self._disclosing
-        used = [
-            tool["primitive"]
-            for tool in (tools if type(tools) is list else ())
-            if type(tool) is dict and type(tool.get("primitive")) is str and tool["primitive"] in disclosing
-        ]
-        discloses = tuple(disclosing[name] for name in dict.fromkeys(used)) if used else ()
-        capabilities = tuple([name for name in declared if type(name) is str]) if type(declared) is list else ()
-        return Verdict("admitted", None, None, tuple(refusals), capabilities, discloses, terms, self.fingerprint)
+        discloses: tuple[str, ...] = ()
+        for tool in tools if type(tools) is list else ():
+            primitive = tool.get("primitive") if type(tool) is dict else None
+            if type(primitive) is str and primitive in disclosing and disclosing[primitive] not in discloses:
+                discloses += (disclosing[primitive],)
+        capabilities = tuple(declared) if type(declared) is list else ()
+        if not _TEXT.issuperset(map(type, capabilities)):
+            capabilities = tuple(name for name in capabilities if type(name) is str)
+        return _made(
+            Verdict, ("admitted", None, None, tuple(refusals), capabilities, discloses, terms, self.fingerprint)
+        )
 
     def _program(self, placement: str) -> Program:
         terms = self.catalog.placements.get(placement) if isinstance(placement, str) else None
@@ -168,7 +194,7 @@ class Gate:
         return self._programs.setdefault(placement, Program(self.rules, self.catalog, terms, self._shape))
 
 
-class _Facts:
+class Facts:
     """What plugins say of one subject, asked at most once each."""
 
     __slots__ = ("_descriptor", "_known", "_placement", "_terms")

@@ -33,7 +33,8 @@ _BRACKETED_AND_PORT = re.compile(rf"\[([^\]]*)\](?::{_PORT})?")
 _IPV6 = re.compile(r"[0-9A-Fa-f:.]{2,45}")
 # The ASCII of host names; what else a label holds is for UTS 46 to judge. Joiners (U+200C, U+200D) it would keep,
 # so they are left out here, and so is the blank among the Braille patterns (U+2800).
-_LABEL = re.compile(r"(?!-|xn--)[a-z0-9_\x80-\u200b\u200e-\u27ff\u2801-\U0010ffff-]+(?<!-)")
+# Compiled when it is first needed, as it takes a while.
+_LABEL = r"(?!-|xn--)[a-z0-9_\x80-\u200b\u200e-\u27ff\u2801-\U0010ffff-]+(?<!-)"
 _LOOKS_NUMERIC = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _NUMBER = re.compile(r"0x([0-9a-f]*)|(0[0-7]*)|([1-9][0-9]*)")
 
@@ -148,7 +149,7 @@ def _to_ascii(text: str) -> list[str]:
     # Measured before Punycode, whose cost grows with the square of the length, and again after it.
     labels = _measured(mapped.removesuffix(".").split("."))
     labels = [_decoded(label) if label.startswith("xn--") else label for label in labels]
-    if not all(map(_LABEL.fullmatch, labels)):
+    if not all(re.fullmatch(_LABEL, label) for label in labels):
         raise UnicodeError("a label that host names do not have")
     if not "".join(labels).isascii():
         _check_validity(labels)

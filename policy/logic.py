@@ -12,7 +12,7 @@ import ast
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from capgate.policy.codegen import constant, expression
+from capgate.policy.codegen import bound, constant, expression, in_passing, joined
 from capgate.policy.conditions import AllOf, AnyOf, Check, Condition, Each, Fact, Not, Test
 from capgate.policy.operators import ABSENT, BUILT_IN
 from capgate.policy.values import Frame, Values
@@ -53,6 +53,8 @@ _BOUNDS: Final = (
 )
 _JUDGED: Final = _Pair("JUDGE(V, N) is not False", "JUDGE(V, N) is not True")
 _SHORT = 4
+#: What is known of a value of which only this is certain: it is not absent.
+_PRESENT: Final = "present"
 
 
 class Logic:
@@ -78,7 +80,7 @@ class Logic:
             case AllOf() | AnyOf():
                 parts = [self._ask(part, hold, frames) for part in condition.parts]
                 return self._join(parts, every=isinstance(condition, AllOf) is hold)
-            case Test():
+            case _:
                 return self._test(condition, hold, frames)
 
     def _test(self, test: Test, hold: bool, frames: Sequence[Frame]) -> ast.expr:
@@ -87,11 +89,14 @@ class Logic:
             return constant(folded.can_hold if hold else folded.can_fail)
         value = self._values.read(test.reference, frames)
         local = value.id if isinstance(value, ast.Name) else self._fresh()
-        asked = self._checks(test.checks, local, test.reference.term.type, hold, frames)
+        known = test.reference.term.type
+        if known is None and test.reference.looped and test.reference.text == test.reference.root:
+            known = _PRESENT  # an element of a list is there, whatever it is
+        asked = self._checks(test.checks, local, known, hold, frames)
         if isinstance(value, ast.Name):
             return asked
         self._memberships.pop(asked, None)  # once bound, the local is nobody else's to read
-        return _bound(asked, local, value)
+        return bound(asked, local, value)
 
     def _folded(self, test: Test) -> Any:
         """Both answers where they are the same for every subject; None where they are not."""
@@ -138,6 +143,8 @@ class Logic:
         texts = _texts(check.operator, operand)
         if texts is not None:
             return self._member(_Membership(local, (check.operator != "not_in") is hold, texts))
+        if check.operator == "exists" and known is not None:
+            return constant(operand is hold)
         pair = None if isinstance(operand, Fact) else _plain(check.operator, operand, known)
         if pair is not None:
             return expression(_pick(pair, hold), V=local, N=self._literal(check.operator, operand))
@@ -176,7 +183,7 @@ class Logic:
                 merged[local] = membership
             else:
                 merged[local] = _both(merged[local], membership) if every else _either(merged[local], membership)
-        return _joined([self._settled(merged[part]) if isinstance(part, str) else part for part in kept], every=every)
+        return joined([self._settled(merged[part]) if isinstance(part, str) else part for part in kept], every=every)
 
     def _settled(self, membership: _Membership) -> ast.expr:
         return self._member(membership) if membership.texts else constant(not membership.among)
@@ -201,7 +208,7 @@ class Logic:
 
     def _fresh(self) -> str:
         self._count += 1
-        return f"x{self._count}"
+        return in_passing(f"x{self._count}")
 
 
 class _Answers(NamedTuple):
@@ -318,55 +325,3 @@ def _added(value: Any, operand: Any, added: Any) -> bool | None:
 
 def _pick(pair: _Pair, hold: bool) -> str:
     return pair.can_hold if hold else pair.can_fail
-
-
-def _joined(parts: Sequence[ast.expr], *, every: bool) -> ast.expr:
-    """The parts joined by ``and`` or ``or``, less what decides nothing."""
-    kept = []
-    for part in parts:
-        if isinstance(part, ast.Constant) and type(part.value) is bool:
-            if part.value is not every:
-                return part
-            continue
-        kept.append(part)
-    if not kept:
-        return constant(every)
-    return kept[0] if len(kept) == 1 else ast.BoolOp(ast.And() if every else ast.Or(), kept)
-
-
-def _bound(asked: ast.expr, local: str, value: ast.expr) -> ast.expr:
-    """`asked` with the first read of `local` replaced by its binding to `value`."""
-    reads = [node for node in _in_order(asked) if isinstance(node, ast.Name) and node.id == local]
-    if not reads:
-        return asked
-    if len(reads) > 1 and reads[0] in _walked(asked):
-        # What a comprehension walks over cannot bind a name, so the name is bound before it.
-        pair = ast.Tuple([ast.NamedExpr(ast.Name(local, ast.Store()), value), asked], ast.Load())
-        return ast.Subscript(pair, constant(1), ast.Load())
-    binder = _Binder(reads[0], value if len(reads) == 1 else ast.NamedExpr(ast.Name(local, ast.Store()), value))
-    found: ast.expr = binder.visit(asked)
-    return found
-
-
-def _walked(asked: ast.expr) -> list[ast.expr]:
-    """What the comprehensions in an expression walk over."""
-    return [node.generators[0].iter for node in ast.walk(asked) if isinstance(node, ast.GeneratorExp)]
-
-
-class _Binder(ast.NodeTransformer):
-    def __init__(self, read: ast.Name, value: ast.expr):
-        self._read, self._value = read, value
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return self._value if node is self._read else node
-
-
-def _in_order(node: ast.AST) -> list[ast.AST]:
-    """Every node in the order of evaluation; the test of ``a if b else c`` comes first."""
-    if isinstance(node, ast.IfExp):
-        children: list[ast.AST] = [node.test, node.body, node.orelse]
-    elif isinstance(node, (ast.GeneratorExp,)):
-        children = [*node.generators, node.elt]
-    else:
-        children = list(ast.iter_child_nodes(node))
-    return [node, *(found for child in children for found in _in_order(child))]

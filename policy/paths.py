@@ -6,7 +6,6 @@ The written form is that of RFC 9535: ``$`` is the whole document, ``$.tools[0].
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TypeAlias
 
 __all__ = ["ROOT", "Path", "format_path", "parse_path"]
@@ -20,7 +19,6 @@ _ESCAPE = re.compile(r"[\\']")
 _UNESCAPE = re.compile(r"\\(.)", re.DOTALL)
 
 
-@lru_cache(maxsize=4096)
 def format_path(path: Path) -> str:
     """Writes `path`, for example ``("tools", 0, "name")`` as ``$.tools[0].name``."""
     steps = []

@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 __all__ = ["Pattern", "PatternRefused", "compile_pattern"]
 
 _ESCAPES = re.compile(r"\\(?:[dDwWsSbBnrtfv]|x[0-9A-Fa-f]{2}|[!-/:-@\[-`{-~])")
-_SURROGATES = re.compile("[\ud800-\udfff]")
+#: Compiled when it is first needed, as it takes a while.
+_SURROGATES = "[\ud800-\udfff]"
 _POSIX_CLASS = re.compile(r"\[:.*?:\]", re.DOTALL)
 _CLASS = re.compile(r"\[\^?\]?[^\]]*\]")
 #: What `re` reads and RE2 does not, or reads otherwise; looked for outside of classes and escapes.
@@ -62,7 +63,7 @@ def compile_pattern(text: str) -> Pattern:
     """
     if len(text) > _LONGEST:
         raise PatternRefused(f"is longer than {_LONGEST} characters")
-    if _SURROGATES.search(text):
+    if not text.isascii() and re.search(_SURROGATES, text):
         raise PatternRefused("holds half a character")
     rest = _ESCAPES.sub("e", text)
     if "\\" in rest:
@@ -197,6 +198,6 @@ def _by_re2(text: str) -> Callable[[str], Any]:
         try:
             return compiled.fullmatch(value)
         except UnicodeEncodeError:  # half a surrogate pair is one odd character, to RE2 as to `re`
-            return compiled.fullmatch(_SURROGATES.sub("\ufffd", value))
+            return compiled.fullmatch(re.sub(_SURROGATES, "\ufffd", value))
 
     return matches

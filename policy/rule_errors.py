@@ -39,6 +39,7 @@ class RuleError(CapgateError, ValueError):
         "path-unknown": "Use a path that docs/rules.md lists.",
         "template-syntax": "Write {some.path} for a value, {{ and }} for braces.",
         "example-placement": "Use a placement that a plugin defines.",
+        "example-mechanism": "Use the name of a capability.",
     }
 
 

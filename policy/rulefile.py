@@ -204,6 +204,7 @@ def read_rule_file(
     vocabulary: Vocabulary,
     operators: Mapping[str, OperatorTerms],
     placements: Sequence[str],
+    capabilities: Sequence[str],
     problems: Problems,
 ) -> Rule | None:
     """Reads the rest of a file; what is wrong goes to `problems`, and the rule is then not to be used.
@@ -215,6 +216,7 @@ def read_rule_file(
         vocabulary: the paths that exist.
         operators: the operators that plugins add.
         placements: the names of all placements.
+        capabilities: the names of all capabilities.
         problems: where mistakes go.
     """
     document, data = file.document, file.document.data
@@ -235,7 +237,7 @@ def read_rule_file(
         data.get("severity", "refuse"),
         tuple(triggers),
         tuple(data.get("references", ())),
-        tuple(_examples(document, placements, problems)),
+        tuple(_examples(document, placements, capabilities, problems)),
         document,
         file.provider,
     )
@@ -293,7 +295,9 @@ def _trigger(
     return Trigger(data["stage"], loop, when, reason, remedy, pointed, is_value, at) if when else None
 
 
-def _examples(document: Document, placements: Sequence[str], problems: Problems) -> list[Example]:
+def _examples(
+    document: Document, placements: Sequence[str], capabilities: Sequence[str], problems: Problems
+) -> list[Example]:
     made = []
     for kind, examples in document.data.get("examples", {}).items():
         for number, data in enumerate(examples):
@@ -308,6 +312,13 @@ def _examples(document: Document, placements: Sequence[str], problems: Problems)
                         span=document.span((*at, "given", "placement")),
                     )
                 )
+            for place, name in enumerate(given.get("mechanisms", ())):
+                if name not in capabilities:
+                    span = document.span((*at, "given", "mechanisms", place))
+                    hint = did_you_mean(name, capabilities)
+                    problems.add(
+                        RuleError("example-mechanism", f"no capability is called {name!r}", hint=hint, span=span)
+                    )
             made.append(Example(kind == "refused", data["descriptor"], given, at))
     return made
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any, NamedTuple, TypeAlias
 
@@ -48,8 +47,7 @@ class RuleFolder(NamedTuple):
     provider: str
 
 
-@dataclass(frozen=True)
-class Stage:
+class Stage(NamedTuple):
     """One stage.
 
     Attributes:
@@ -63,8 +61,7 @@ class Stage:
     triggers: tuple[tuple[Rule, Trigger], ...]
 
 
-@dataclass(frozen=True)
-class RuleSet:
+class RuleSet(NamedTuple):
     """Every rule, checked.
 
     Attributes:
@@ -180,7 +177,7 @@ class _Loader:
 
     def rules(self) -> dict[str, Rule]:
         """Reads what the files say, now that every stage is known."""
-        placements = tuple(self.catalog.placements)
+        placements, capabilities = tuple(self.catalog.placements), tuple(self.catalog.capabilities)
         read = {
             id: read_rule_file(
                 file,
@@ -189,6 +186,7 @@ class _Loader:
                 vocabulary=self.vocabulary,
                 operators=self.catalog.operators,
                 placements=placements,
+                capabilities=capabilities,
                 problems=self.problems,
             )
             for id, file in self.files.items()

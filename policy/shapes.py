@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from capgate.policy.codegen import constant, expression, function, load, name, statements
 from capgate.policy.paths import Path
+from capgate.policy.quick_shape import holds_function, pattern_name, types_of
 from capgate.policy.schema import Schema
 
 __all__ = ["Fault", "Shape", "found_type"]
@@ -42,9 +43,6 @@ _NAMES = {
 }
 _WRITTEN_OUT = 10**80
 _UNITS = {"string": "character", "list": "item", "dict": "key"}
-_KNOWN = frozenset(
-    "type nullable required allowed regex minlength maxlength min schema valuesrules allow_unknown anyof meta".split()
-)
 
 
 class Fault(NamedTuple):
@@ -72,7 +70,7 @@ class Shape:
     def __init__(self, schema: Schema, label: str):
         self._schema = schema
         self._label = label
-        self.holds: Callable[[Any], bool] = self._compiled("holds", None)
+        self.holds: Callable[[Any], bool] = self._compiled("holds", holds_function(schema))
 
     def faults(self, document: Any) -> list[Fault]:
         """Every fault, in the order in which a person reading the document meets them."""
@@ -81,13 +79,13 @@ class Shape:
 
     @cached_property
     def _collect(self) -> Callable[[Any], list[Fault]]:
-        return self._compiled("collect", [])
+        return self._compiled("collect", _collecting(self._schema))
 
-    def _compiled(self, name: str, path: list[ast.expr] | None) -> Callable[..., Any]:
+    def _compiled(self, name: str, made: ast.stmt) -> Callable[..., Any]:
         known = {"ABSENT": _ABSENT, "Fault": Fault, "found_type": found_type, "number_text": number_text}
         space = known | _patterns(self._schema)
-        made: Callable[..., Any] = load([_function(name, self._schema, path)], space, self._label)[name]
-        return made
+        found: Callable[..., Any] = load([made], space, self._label)[name]
+        return found
 
 
 def found_type(value: Any) -> str:
@@ -129,7 +127,7 @@ def _patterns(schema: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if isinstance(schema, Mapping):
         if isinstance(schema.get("regex"), str):
-            found[_pattern_name(schema["regex"])] = re.compile(schema["regex"]).fullmatch
+            found[pattern_name(schema["regex"])] = re.compile(schema["regex"]).fullmatch
         schema = list(schema.values())
     if isinstance(schema, list):
         for part in schema:
@@ -137,26 +135,18 @@ def _patterns(schema: Any) -> dict[str, Any]:
     return found
 
 
-def _pattern_name(pattern: str) -> str:
-    return "pattern_" + pattern.encode().hex()
-
-
-def _function(identifier: str, schema: Schema, path: list[ast.expr] | None) -> ast.stmt:
-    walk = _Walk(collecting=path is not None)
-    body = walk.value(schema, "document", path or [])
-    if path is None:
-        return function(identifier, ["document"], [*body, *statements("return True")])
-    return function(identifier, ["document"], [*statements("faults = []"), *body, *statements("return faults")])
+def _collecting(schema: Schema) -> ast.stmt:
+    body = _Collecting().value(schema, "document", [])
+    return function("collect", ["document"], [*statements("faults = []"), *body, *statements("return faults")])
 
 
 _PASS: list[ast.stmt] = [ast.Pass()]
 
 
-class _Walk:
-    """Emits the checks of one schema; `collecting` decides what happens at a fault."""
+class _Collecting:
+    """Emits the checks of one schema that report every fault."""
 
-    def __init__(self, *, collecting: bool):
-        self.collecting = collecting
+    def __init__(self) -> None:
         self.count = 0
 
     def fresh(self) -> str:
@@ -164,8 +154,6 @@ class _Walk:
         return f"v{self.count}"
 
     def fail(self, path: list[ast.expr], kind: str, expected: str, found: ast.expr) -> list[ast.stmt]:
-        if not self.collecting:
-            return statements("return False")
         return statements(
             "faults.append(Fault(PATH, KIND, EXPECTED, FOUND))",
             PATH=ast.Tuple(list(path), ast.Load()),
@@ -178,9 +166,8 @@ class _Walk:
         self, schema: Schema, variable: str, path: list[ast.expr], missing: list[ast.stmt] | None = None
     ) -> list[ast.stmt]:
         """Checks the value in `variable`; where it may be absent, `missing` is what to do then."""
-        assert schema.keys() <= _KNOWN, f"schema rules that are not compiled: {schema.keys() - _KNOWN}"
         options = schema.get("anyof", [schema])
-        types = [word for option in options for word in _types(option)]
+        types = [word for option in options for word in types_of(option)]
         if not types and not missing:
             return []
         words = [_WORDS.get(word, word) for word in types if word != "other-than-list"]
@@ -196,7 +183,7 @@ class _Walk:
         for option in reversed(options if types else []):
             chain = statements(
                 "if TEST: THEN\nelse: OTHERWISE",
-                TEST=_any([expression(_TESTS[word], V=variable) for word in _types(option)]),
+                TEST=_any([expression(_TESTS[word], V=variable) for word in types_of(option)]),
                 THEN=self.content(option, variable, path) or _PASS,
                 OTHERWISE=chain,
             )
@@ -205,7 +192,7 @@ class _Walk:
     def content(self, schema: Schema, variable: str, path: list[ast.expr]) -> list[ast.stmt]:
         """Checks what is left when the type is right."""
         made: list[ast.stmt] = []
-        kind = _types(schema)[0]
+        kind = types_of(schema)[0]
         if "allowed" in schema:
             allowed = schema["allowed"]
             made += statements(
@@ -217,7 +204,7 @@ class _Walk:
         if "regex" in schema:
             made += statements(
                 "if not MATCH(V): FAIL",
-                MATCH=_pattern_name(schema["regex"]),
+                MATCH=pattern_name(schema["regex"]),
                 V=variable,
                 FAIL=self.fail(
                     path, "regex", f"text of the form {schema['regex']}", expression("repr(V)[:80]", V=variable)
@@ -250,9 +237,7 @@ class _Walk:
         body = self.value(schema, item, [*path, name(index)])
         if not body:
             return []
-        if self.collecting:
-            return statements("for I, E in enumerate(V): BODY", I=index, E=item, V=variable, BODY=body)
-        return statements("for E in V: BODY", E=item, V=variable, BODY=body)
+        return statements("for I, E in enumerate(V): BODY", I=index, E=item, V=variable, BODY=body)
 
     def keys(self, schema: Schema, variable: str, path: list[ast.expr]) -> list[ast.stmt]:
         known = schema.get("schema", {})
@@ -282,13 +267,8 @@ class _Walk:
             V=inner,
             D=variable,
             KNOWN=constant(tuple(known)),
-            BODY=body,
+            BODY=body or _PASS,
         )
-
-
-def _types(schema: Schema) -> list[str]:
-    found = schema.get("type", [])
-    return [found] if isinstance(found, str) else list(found)
 
 
 def _any(tests: list[ast.expr]) -> ast.expr:
@@ -301,4 +281,4 @@ def _one_of(words: Any) -> str:
 
 
 def _expected(schema: Schema) -> str:
-    return " or ".join(_WORDS.get(word, word) for word in _types(schema)) or "a value"
+    return " or ".join(_WORDS.get(word, word) for word in types_of(schema)) or "a value"

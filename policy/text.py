@@ -18,7 +18,7 @@ _LONGEST = 200
 _CUT = "…"
 # Controls, soft hyphen, Arabic letter mark, zero-width and direction marks, line separators, word
 # joiners and invisible operators, variation selectors, byte-order mark, tags, and lone surrogates.
-_ODD = re.compile(
+_ODD = (
     "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\ud800-\udfff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
@@ -30,7 +30,9 @@ def escape(text: str) -> str:
     Characters beyond U+FFFF become ``\UXXXXXXXX``. A backslash stays as it is: the result is for
     reading, not for parsing.
     """
-    return _ODD.sub(_escaped, text)
+    if text.isascii() and text.isprintable():
+        return text
+    return re.sub(_ODD, _escaped, text)
 
 
 def show(value: Any) -> str:

@@ -8,21 +8,22 @@ derived fact of the subject, and for each loop variable its element, index, reco
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from capgate.policy.catalog import RESERVED_TOOL_NAMES, Catalog, PlacementTerms
-from capgate.policy.codegen import constant, expression, name, statements
+from capgate.policy.codegen import constant, expression, in_passing, name, statements
 from capgate.policy.hosts import normalise_host
+from capgate.policy.kinds import ANY, Kinds, of_document, of_tool
+from capgate.policy.layouts import NO_FIELDS, layout_reader
 from capgate.policy.operators import ABSENT
-from capgate.policy.paths import ROOT, Path, format_path, parse_path
+from capgate.policy.paths import ROOT, format_path, parse_path
 from capgate.policy.rulefile import Loop
 from capgate.policy.vocabulary import Reference, constant_value
 
-__all__ = ["RUNTIME", "Frame", "Values", "layout_reader", "place", "subject_locals", "with_needs"]
+__all__ = ["RUNTIME", "Frame", "Values", "subject_locals", "with_needs"]
 
-_EMPTY_LIST: Final[list[Any]] = []  # shared by all code, written by none
+_EMPTY_LIST = NO_FIELDS
 
 _SUBJECT: Final = {
     "subject.capabilities": (
@@ -51,6 +52,8 @@ _SUBJECT: Final = {
 }
 #: The lists whose elements stand in the descriptor, each at the same index.
 _COUNTED: Final = ("subject.capabilities", "subject.tools", "subject.hosts", "subject.destinations")
+#: The lists that the gate makes, of objects.
+_OBJECTS: Final = ("subject.faults", "subject.destinations", "tool.layout")
 _TOOL: Final = {
     "tool.known": ("known", (), "X = P in NEEDS"),
     "tool.needs": ("needs", (), "X = NEEDS.get(P, EMPTY_LIST)"),
@@ -76,7 +79,6 @@ _TOOL: Final = {
 }
 
 
-@dataclass(slots=True)
 class Frame:
     """A loop variable in scope, with the names of its locals.
 
@@ -85,12 +87,15 @@ class Frame:
         path: the expression of the element's path in the document.
         members: keys of the element that have a local of their own.
         needs: which of the locals ``index``, ``record`` and ``seen`` some code reads.
+        ready: the derived facts of the element that are worked out.
     """
 
-    loop: Loop
-    path: ast.expr
-    members: dict[str, str] = field(default_factory=dict)
-    needs: set[str] = field(default_factory=set)
+    def __init__(self, loop: Loop, path: ast.expr):
+        self.loop = loop
+        self.path = path
+        self.members: dict[str, str] = {}
+        self.needs: set[str] = set()
+        self.ready: set[str] = set()
 
     def local(self, what: str) -> str:
         """The local that holds `what` of this loop: element, index, record, primitive, a derived fact."""
@@ -119,6 +124,8 @@ class Values:
 
     Attributes:
         members: keys of the document that have a local of their own.
+        shaped: whether what is malformed does not come this far.
+        kinds: the types that a local can have, so far as they are known whenever it is assigned.
     """
 
     def __init__(self, catalog: Catalog, placement: PlacementTerms, constants: dict[str, Any]):
@@ -126,6 +133,8 @@ class Values:
         self.placement = placement
         self.constants = constants
         self.members: dict[str, str] = {}
+        self.shaped = False
+        self.kinds: dict[str, Kinds] = {}
         constants["NEEDS"] = {name: list(terms.needs) for name, terms in catalog.primitives.items()}
         constants["LAYOUT"] = layout_reader(catalog)
         constants["LAID_OUT"] = frozenset(name for name, terms in catalog.primitives.items() if terms.abis)
@@ -194,8 +203,9 @@ class Values:
             else:
                 # The bound name is read again at once, so every such step can share one name.
                 held = expression(
-                    "(held.get(KEY, ABSENT) if type(VALUE) is dict else ABSENT)",
-                    VALUE=ast.NamedExpr(ast.Name("held", ast.Store()), found),
+                    "(HELD.get(KEY, ABSENT) if type(VALUE) is dict else ABSENT)",
+                    HELD=in_passing("held"),
+                    VALUE=ast.NamedExpr(ast.Name(in_passing("held"), ast.Store()), found),
                     KEY=constant(step),
                 )
                 found = held
@@ -208,6 +218,7 @@ class Values:
             local = f"document_{len(self.members)}"
             made += statements("M = document.get(KEY, ABSENT)", M=local, KEY=constant(member))
             self.members[member] = local
+            self._note(local, of_document(member) if self.shaped else ANY)
         return made
 
     def prepare_subject(self, facts: set[str], ready: set[str]) -> list[ast.stmt]:
@@ -228,32 +239,52 @@ class Values:
             local = frame.local(f"member_{len(frame.members)}")
             made += statements("M = R.get(KEY, ABSENT)", M=local, R=frame.local("record"), KEY=constant(member))
             frame.members[member] = local
+            self._note(local, of_tool(member) if self._is_shaped_tool(frame) else ANY)
         return made
 
-    def prepare_element(self, frame: Frame, facts: set[str], members: Iterable[str]) -> list[ast.stmt]:
-        """Statements for the top of a loop's body, after the record: hoisted members, derived facts of a tool."""
-        made = self.prepare_members(frame, members)
-        if facts:
+    def note_element(self, frame: Frame) -> None:
+        """Notes which types the elements of a loop can have."""
+        kinds = ANY
+        if frame.loop.over.term.fact in _OBJECTS:
+            kinds = frozenset(["dict"])
+        elif self._is_shaped_tool(frame):
+            kinds = of_tool(None)
+        self._note(frame.local("element"), kinds)
+
+    def _is_shaped_tool(self, frame: Frame) -> bool:
+        return self.shaped and frame.loop.over.term.fact == "subject.tools"
+
+    def _note(self, local: str, kinds: Kinds) -> None:
+        """Notes what a local can be assigned; loops of several stages may have a variable of the same name."""
+        self.kinds[local] = self.kinds.get(local, kinds) | kinds
+
+    def prepare_facts(self, frame: Frame, facts: set[str]) -> list[ast.stmt]:
+        """Statements that work out those derived facts of a tool that are not ready yet."""
+        made: list[ast.stmt] = []
+        wanted = [fact for fact in _TOOL if fact in facts and fact not in frame.ready]
+        if "tool.layout" in facts or wanted:
             frame.needs.add("record")
-        if "tool.first_use" in facts:
+            if "tool.layout" not in frame.ready:  # by which it is known that the primitive is at hand
+                primitive = self._of_record(frame, "primitive")
+                template = "P = V" if self.shaped else "P = V\nif type(P) is not str: P = None"
+                made += statements(template, P=frame.local("primitive"), V=primitive)
+        if "tool.first_use" in wanted:
             frame.needs |= {"index", "seen"}
-        wanted = {fact for fact in facts if fact.startswith("tool.")}
-        if wanted:
-            primitive = self._of_record(frame, "primitive")
-            made += statements("P = V\nif type(P) is not str: P = None", P=frame.local("primitive"), V=primitive)
-        for fact, (local, _, template) in _TOOL.items():
-            if fact in wanted:
-                made += statements(
-                    template,
-                    X=frame.local(local),
-                    V=self._of_record(frame, "name"),
-                    P=frame.local("primitive"),
-                    N=frame.local("needs"),
-                    G=frame.local("name"),
-                    F=frame.local("first"),
-                    I=frame.local("index"),
-                    SEEN=frame.local("seen"),
-                )
+        for fact in wanted:
+            local, _, template = _TOOL[fact]
+            made += statements(
+                template,
+                X=frame.local(local),
+                V=self._of_record(frame, "name"),
+                P=frame.local("primitive"),
+                N=frame.local("needs"),
+                G=frame.local("name"),
+                F=frame.local("first"),
+                I=frame.local("index"),
+                SEEN=frame.local("seen"),
+            )
+        if made:
+            frame.ready |= {"tool.layout", *wanted}
         return made
 
     def locals_of(self, frame: Frame, facts: set[str]) -> list[str]:
@@ -296,43 +327,6 @@ class Values:
         return base
 
 
-def layout_reader(catalog: Catalog) -> Callable[[dict[str, Any]], list[dict[str, Any]]]:
-    """A function from a tool to the whole-number fields of its ABI, each with name and, if there, value."""
-    fields = {
-        name: {abi: [(path, path.split(".")) for path in paths] for abi, paths in terms.abis.items()}
-        for name, terms in catalog.primitives.items()
-        if terms.abis
-    }
-
-    def layout(tool: dict[str, Any]) -> list[dict[str, Any]]:
-        settings = tool.get(tool["primitive"])
-        if type(settings) is not dict or not isinstance(settings.get("abi"), str):
-            return _EMPTY_LIST
-        found = []
-        for path, steps in fields[tool["primitive"]].get(settings["abi"], ()):
-            value: Any = settings
-            for step in steps:
-                value = value.get(step, ABSENT) if type(value) is dict else ABSENT
-            found.append({"name": path} if value is ABSENT else {"name": path, "value": value})
-        return found
-
-    return layout
-
-
-def place(descriptor: Any, path: Path) -> str:
-    """`path`, or its nearest parent that is there, in written form."""
-    value = descriptor
-    for depth, step in enumerate(path):
-        if type(step) is int:
-            there = type(value) is list and step < len(value)
-        else:
-            there = type(value) is dict and step in value
-        if not there:
-            return format_path(path[:depth])
-        value = value[step]
-    return format_path(path)
-
-
 def _frame_of(reference: Reference, frames: Iterable[Frame]) -> Frame | None:
     """The loop whose variable a reference begins with, if it begins with one."""
     return next((frame for frame in frames if reference.looped and frame.loop.variable == reference.root), None)
@@ -363,7 +357,6 @@ RUNTIME: Final[dict[str, Any]] = {
     "EMPTY_OBJECT": {},
     "FIELD": _field,
     "PARSE": parse_path,
-    "PLACE": place,
     "RESERVED": RESERVED_TOOL_NAMES,
     "ROOT": ROOT,
     "TAKEN": _taken,

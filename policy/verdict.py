@@ -11,7 +11,19 @@ from capgate.policy.compiler import Refusal
 from capgate.policy.documents import canonical, digest
 from capgate.policy.schema import WINDOWS
 
-__all__ = ["DEFAULT_MAX_BYTES", "DEFAULT_WINDOW", "REDACTED", "Budgets", "Plan", "Refusal", "Secret", "Verdict"]
+__all__ = [
+    "DEFAULT_MAX_BYTES",
+    "DEFAULT_WINDOW",
+    "REDACTED",
+    "SET_BY_HOST",
+    "Budgets",
+    "Plan",
+    "Refusal",
+    "Secret",
+    "Verdict",
+    "content_digest",
+    "submitted",
+]
 
 #: How many bytes one write may have where ``bounds.maxBytes`` does not say (contract 7).
 DEFAULT_MAX_BYTES: Final = 65536
@@ -91,7 +103,7 @@ class Verdict(NamedTuple):
 
 
 #: Keys of a stored descriptor that the host writes; what a submitter puts there is ignored (contract 11.7).
-_SET_BY_HOST = ("state", "refusal", "proposedAt", "source")
+SET_BY_HOST: Final = ("state", "refusal", "proposedAt", "source")
 
 
 class Secret(NamedTuple):
@@ -194,14 +206,29 @@ def plan_of(descriptor: Any, verdict: Verdict) -> Plan:
     subject["declared"] = declared = data.get("capabilities") or []
     subject["bounds"] = bounds
     subject["tools"] = [_without_values(tool) for tool in tools] if type(tools) is list else tools
-    submitted = {key: value for key, value in data.items() if key not in _SET_BY_HOST} if data else descriptor
     return Plan(
         verdict,
         canonical(subject),
-        digest(submitted),
+        content_digest(descriptor),
         _budgets(bounds, declared),
         tuple(_secrets(tools, bounds)),
     )
+
+
+def content_digest(descriptor: Any) -> str:
+    """SHA-256 over the canonical form of a descriptor, without the keys that a host sets (contract 11.6, 11.7).
+
+    Raises:
+        DocumentError: the descriptor is no JSON value.
+    """
+    return digest(submitted(descriptor))
+
+
+def submitted(descriptor: Any) -> Any:
+    """A copy of a descriptor without the keys that a host sets; anything but an object is given back as it is."""
+    if type(descriptor) is not dict:
+        return descriptor
+    return {key: value for key, value in descriptor.items() if key not in SET_BY_HOST}
 
 
 def _budgets(bounds: Any, declared: Any) -> Budgets:

@@ -18,10 +18,14 @@ from capgate.policy.index import Key, key_of
 from capgate.policy.logic import Logic
 from capgate.policy.rulefile import Loop, Rule, Trigger
 from capgate.policy.ruleset import RuleSet, Stage
+from capgate.policy.simplify import simplified
 from capgate.policy.values import Frame, Values, subject_locals, with_needs
 from capgate.policy.vocabulary import Reference, Term
 
-__all__ = ["Row", "Walk", "asks_plugin"]
+__all__ = ["SHAPE", "Row", "Walk", "asks_plugin"]
+
+#: The stage whose refusals end the judgement.
+SHAPE = "shape"
 
 #: So many triggers are looked through for what is worth reading once.
 _MANY = 100
@@ -88,8 +92,8 @@ class Walk(ABC):
         """The code that refuses, pointing at the path `where`."""
 
     def call(self, late: ast.expr) -> list[ast.stmt]:
-        """The code that asks a trigger through a call of its function."""
-        return [ast.Expr(late)]
+        """The code that asks a trigger through a call of its function, whose result ends the walk if it has one."""
+        return statements("found = CALL\nif found is not None: return found", CALL=late)
 
     def after(self, stage: Stage) -> list[ast.stmt]:
         """The code that follows a stage."""
@@ -102,14 +106,36 @@ class Walk(ABC):
         single = [
             row[1] for stage in self.rules.stages if not stage.loop for row in stage.triggers if self.takes(row[0])
         ]
-        body += self.values.prepare_document(_often_read(single[:_MANY], "descriptor"))
+        often = _often_read(single[:_MANY], "descriptor")
         for stage in self.rules.stages:
             rows = [row for row in stage.triggers if self.takes(row[0])]
-            facts = with_needs(self._facts(rows, stage.loop))
-            body += self.values.prepare_subject(facts, ready)
-            body += self._stage(stage, rows, facts, ready)
+            shaping = self._ends_what_is_malformed(stage)
+            if not shaping:
+                body += self.values.prepare_document(often)
+                often = []
+            body += self.shortcut(stage, rows) or self._whole(stage, rows, ready)
             body += self.after(stage)
-        return function(self.name, self.parameters, body)
+            self.values.shaped = self.values.shaped or shaping
+        return function(self.name, self.parameters, simplified(body, self.values.kinds))
+
+    def shortcut(self, stage: Stage, rows: Sequence[Row]) -> list[ast.stmt]:
+        """Code that says the same as the walk over a stage, where the mode has such."""
+        return []
+
+    def _ends_what_is_malformed(self, stage: Stage) -> bool:
+        """Whether no stage behind this one is asked of a malformed descriptor."""
+        if stage.name != SHAPE or stage.loop is None or stage.loop.over.term.fact != "subject.faults":
+            return False
+        return any(rule.severity == "refuse" and self.always(stage.loop, trigger) for rule, trigger in stage.triggers)
+
+    def always(self, loop: Loop, trigger: Trigger) -> bool:
+        """Whether a trigger refuses on every element of its stage."""
+        test = self.logic.can_hold(trigger.when, [Frame(loop, ast.Tuple([], ast.Load()))])
+        return trigger.loop is None and isinstance(test, ast.Constant) and bool(test.value)
+
+    def _whole(self, stage: Stage, rows: Sequence[Row], ready: set[str]) -> list[ast.stmt]:
+        facts = with_needs(self._facts(rows, stage.loop))
+        return [*self.values.prepare_subject(facts, ready), *self._stage(stage, rows, facts, ready)]
 
     def _facts(self, rows: Sequence[Row], loop: Loop | None) -> set[str]:
         references = [found for _, trigger in rows for found in _references(trigger, texts=self.texts)]
@@ -126,8 +152,8 @@ class Walk(ABC):
         tool_facts = facts if _walks_tools(stage.loop) else set()
         inline = [trigger for _, trigger in rows if self._key(trigger) is None or len(rows) < _ENOUGH]
         members = _often_read(inline, stage.loop.variable)
-        body = self.values.prepare_element(frame, tool_facts, members)
-        body += self._rows(rows, [frame], facts, ready)
+        body = self.values.prepare_members(frame, members)
+        body += self._rows(rows, [frame], tool_facts, ready)
         return self._loop(frame, [], body, self._undecidable(rows, stage.loop, []))
 
     def _loop(
@@ -138,6 +164,7 @@ class Walk(ABC):
         if not body and (is_list or not otherwise):
             return []
         over = self.values.read(frame.loop.over, outer)
+        self.values.note_element(frame)
         if "record" in frame.needs:
             record = expression("E if type(E) is dict else EMPTY_OBJECT", E=frame.local("element"))
             body = [*statements("R = MADE", R=frame.local("record"), MADE=record), *body]
@@ -171,12 +198,23 @@ class Walk(ABC):
         for key, group in self._runs(rows):
             texts = {k.texts for _, k in group} if key is not None and self.indexed else set()
             if key is not None and len(frozenset().union(*texts)) >= _ENOUGH:
+                made += self._prepared(frames, facts)
                 made += self._indexed(group, frames, facts, ready)
             elif key is not None and len(texts) == 1 and len(group) > 1 and not key.items:
-                made += self._shared(key, [row for row, _ in group], frames)
+                together = [row for row, _ in group]
+                made += self._prepared(frames, self._facts(together, None))
+                made += self._shared(key, together, frames)
             else:
-                made += [part for row, _ in group for part in self._row(*row, frames)]
+                for row, _ in group:
+                    made += self._prepared(frames, self._facts([row], None))
+                    made += self._row(*row, frames)
         return made
+
+    def _prepared(self, frames: Sequence[Frame], facts: set[str]) -> list[ast.stmt]:
+        """What works out the facts of a stage's tool: as late as it can be, so that many a tool is refused before."""
+        if not frames or not _walks_tools(frames[0].loop):
+            return []
+        return self.values.prepare_facts(frames[0], with_needs(facts))
 
     def _runs(self, rows: Sequence[Row]) -> Iterator[tuple[Key | None, list[tuple[Row, Any]]]]:
         """Rows in order, in runs whose keys can share an index.
@@ -267,7 +305,7 @@ class Walk(ABC):
             return self.asked(rule, trigger, frames)
         frame = Frame(trigger.loop, self.values.element_path(trigger.loop, frames))
         facts = with_needs(self._facts([(rule, trigger)], None)) if _walks_tools(trigger.loop) else set()
-        body = self.values.prepare_element(frame, facts, ())
+        body = self.values.prepare_facts(frame, facts)
         body += self.asked(rule, trigger, [*frames, frame])
         return self._loop(frame, frames, body, self._undecidable([(rule, trigger)], trigger.loop, frames))
 
@@ -277,7 +315,7 @@ class Walk(ABC):
             value = self.values.read(trigger.at, frames)
             if trigger.at.term.origin == "plugin":  # one that cannot say where takes no refusal away
                 value = expression("facts.shown(PATH)", PATH=constant(trigger.at.term.fact))
-            return expression("type(held := V) is str and PARSE(held) or ROOT", V=value)
+            return expression("type(_held := V) is str and PARSE(_held) or ROOT", V=value)
         if trigger.at is not None:
             return self.values.path(trigger.at, frames)
         if frames:

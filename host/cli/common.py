@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TextIO
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
@@ -13,11 +15,22 @@ from capgate.policy.errors import PolicyInvalid
 from capgate.policy.rule_errors import did_you_mean
 
 if TYPE_CHECKING:
+    from capgate.host.cli.output import Output
     from capgate.policy.gate import Gate
     from capgate.policy.rulefile import Rule
 
-__all__ = ["folders", "invalid_json", "json_document", "output_option", "report_invalid", "rule_of", "rules_option"]
+__all__ = [
+    "folders",
+    "invalid_json",
+    "json_document",
+    "opened",
+    "output_option",
+    "report_invalid",
+    "rule_of",
+    "rules_option",
+]
 
+_T = TypeVar("_T")
 _Folder = click.Path(exists=True, file_okay=False)
 
 folders = click.argument("folders", metavar="[DIR]...", nargs=-1, type=_Folder)
@@ -43,6 +56,25 @@ def rule_of(gate: Gate, id: str, param_hint: str = "ID") -> Rule:
         hint = did_you_mean(id, gate.rules.rules)
         raise click.BadParameter(f"no rule is called {id!r}." + (f" {hint}" if hint else ""), param_hint=param_hint)
     return rule
+
+
+def opened(
+    load: Callable[[], _T], out: Output | None = None, invalid: Callable[[PolicyInvalid], str] | None = None
+) -> _T | None:
+    """What `load` gives: a gate, mostly. None where the policy is invalid, which has been reported then.
+
+    Args:
+        load: raises `PolicyInvalid`.
+        out: where the report goes.
+        invalid: gives the report on an invalid policy, besides what standard error says; None writes none.
+    """
+    try:
+        return load()
+    except PolicyInvalid as error:
+        report_invalid(error, sys.stderr)
+        if out is not None and invalid is not None:
+            out.write(invalid(error))
+        return None
 
 
 def report_invalid(error: PolicyInvalid, stream: TextIO) -> None:

@@ -1,6 +1,6 @@
 """Other spellings of a text: what it says where its escapes are read, with the way back to the places in it.
 
-A secret can be written percent-encoded, or inside a JSON string, or both, one in the other. What is looked
+A secret can be written percent-encoded, as in a form, or inside a JSON string, or one in the other. What is looked
 for is looked for in every reading of a text, and masked in the text itself.
 """
 
@@ -17,6 +17,8 @@ __all__ = ["Reading", "readings"]
 _DEEPEST: Final = 3
 
 _PERCENT: Final = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
+#: As forms and queries are written: the same, and ``+`` for a space.
+_FORM: Final = re.compile(r"(?:%[0-9A-Fa-f]{2}|\+)+")
 _BACKSLASH: Final = re.compile(
     r"\\(?:u[Dd][89ABab][0-9A-Fa-f]{2}\\u[Dd][C-Fc-f][0-9A-Fa-f]{2}"
     r"|u[0-9A-Fa-f]{4}|U00(?:0[0-9A-Fa-f]|10)[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|[\"'\\/bfnrt])"
@@ -98,6 +100,14 @@ def _percent(run: str) -> _Read:
         yield character, 3 * len(character.encode("utf-8", "surrogateescape"))
 
 
+def _form(run: str) -> _Read:
+    for part in re.split(r"(\+)", run):
+        if part == "+":
+            yield " ", 1
+        elif part:
+            yield from _percent(part)
+
+
 def _backslash(escape: str) -> _Read:
     kind, digits = escape[1], escape[2:]
     if len(escape) == 12:
@@ -109,4 +119,4 @@ def _backslash(escape: str) -> _Read:
         yield _LETTERS.get(kind, kind), 2
 
 
-_ESCAPES: Final = ((_BACKSLASH, _backslash), (_PERCENT, _percent))
+_ESCAPES: Final = ((_BACKSLASH, _backslash), (_PERCENT, _percent), (_FORM, _form))

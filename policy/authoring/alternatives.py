@@ -82,7 +82,7 @@ def _values(value: Any) -> Iterator[tuple[str, Any]]:
     elif type(value) is list:
         for number, item in enumerate(value):
             yield f"without {item!r}", [*value[:number], *value[number + 1 :]]
-    elif type(value) is dict:
+    else:
         for key in value:
             yield f"without {key!r}", {name: part for name, part in value.items() if name != key}
 

@@ -12,7 +12,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from capgate.policy.authoring.given import read_given
-from capgate.policy.authoring.trials import Trial, TrialError, mechanism_problems
+from capgate.policy.authoring.trials import Trial, TrialError
 from capgate.policy.catalog import Catalog
 from capgate.policy.documents import Document, DocumentError, load_json, load_yaml
 from capgate.policy.documents.source import MAX_BYTES
@@ -124,7 +124,14 @@ def _mistakes(
             hint=did_you_mean(given["placement"], catalog.placements),
             span=document.span((*at, "given", "placement")),
         )
-    yield from mechanism_problems(given, (*at, "given"), document, catalog)
+    for number, name in enumerate(given.get("mechanisms", ())):
+        if name not in catalog.capabilities:
+            yield TrialError(
+                "given-mechanism",
+                f"no capability is called {name!r}",
+                hint=did_you_mean(name, catalog.capabilities),
+                span=document.span((*at, "given", "mechanisms", number)),
+            )
 
 
 def _files(tests: FilePath, problems: Problems) -> Iterator[FilePath]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Final, NamedTuple
 
-from capgate.policy.authoring.domains import Domain, Domains
+from capgate.policy.authoring.domains import Domain, Domains, domain_at
 from capgate.policy.authoring.given import Gates
 from capgate.policy.authoring.possible import judged, tried_values
 from capgate.policy.authoring.seeds import loops_of, operand_of, texts_of
@@ -151,11 +151,12 @@ class _Reader:
             self.facts.setdefault(fact, []).extend(texts)
         if fact in ("tool.known", "tool.needs", "tool.undeclared", "tool.layout"):
             self.varied[_PRIMITIVE] = None
-            there = self.places.setdefault(_PRIMITIVE, _Place.of(Domain(_is_text, True)))
-            there.domain = Domain(_is_text, True, (*self.catalog.primitives, "shell"))
+            there = self.places.setdefault(_PRIMITIVE, _Place.of(domain_at(_PRIMITIVE)))
+            there.domain = replace(there.domain, known=(*self.catalog.primitives, "shell"))
         if fact in ("tool.undeclared", "subject.hosts", "subject.destinations"):
             self.varied[_CAPABILITIES] = None
-            self.places.setdefault(_CAPABILITIES, _Place.of(Domain(_is_list, True))).kept += self.catalog.mediated
+            there = self.places.setdefault(_CAPABILITIES, _Place.of(domain_at(_CAPABILITIES)))
+            there.kept += self.catalog.mediated
         if fact == "tool.first_use":
             self.varied[_TOOLS] = None
 
@@ -167,7 +168,7 @@ class _Reader:
         return [*made, *self.settings()]
 
     def dimension(self, place: Path) -> Dimension:
-        there = self.places.get(place) or _Place.of(Domain(_anything, True))
+        there = self.places[place]
         tried = [value for check, operand in there.checks for value in _values(check, operand)]
         plain = _classes([*there.domain.values(tried)], there.checks)
         items = _items(there)
@@ -284,15 +285,3 @@ def _tools(base: Subject) -> Iterator[Any]:
     for count in range(1, _MOST_TOOLS):
         yield [*tools, *({**copy.deepcopy(tools[0]), "name": f"t{number}"} for number in range(count))]
     yield [*tools, copy.deepcopy(tools[0])]
-
-
-def _anything(value: Any) -> bool:
-    return True
-
-
-def _is_text(value: Any) -> bool:
-    return type(value) is str
-
-
-def _is_list(value: Any) -> bool:
-    return type(value) is list

@@ -6,26 +6,31 @@ value that the schema does not allow, and no test could give it one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import combinations
 from typing import Any, Final
 
 from capgate.policy.catalog import RESERVED_TOOL_NAMES, Catalog
 from capgate.policy.operators import ABSENT, has_type
+from capgate.policy.paths import Path
 from capgate.policy.rulefile import Loop, Trigger
 from capgate.policy.ruleset import RuleSet
 from capgate.policy.schema import DESCRIPTOR, Schema, members
 from capgate.policy.shapes import Shape
 from capgate.policy.vocabulary import Reference, constant_value
 
-__all__ = ["Domain", "Domains"]
+__all__ = ["Domain", "Domains", "domain_at"]
 
 _ANYTHING: Final[Schema] = {}
 _TEXT: Final[Schema] = {"type": "string"}
 _FAULT: Final[Schema] = {"type": "dict", "schema": {"path": _TEXT, "expected": _TEXT, "found": _TEXT}}
 _DESTINATION: Final[Schema] = {"type": "dict", "schema": {"name": _TEXT, "port": {"type": "whole", "min": 0}}}
 _SHAPE: Final = "shape"
+#: Of more needs than this not every choice is looked at, but those with fewer in them, or left out, than these.
+_MANY: Final = 8
+_FEW: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,13 +124,14 @@ class Domains:
         if fact == "tool.first_use":
             return Domain(lambda value: type(value) is str and value.startswith("$.tools["), True, ("$.tools[0].name",))
         if fact == "tool.layout":
-            layouts = [[{"name": name} for name in fields] for fields in self._catalog.abis.values()]
-            return Domain(_no_value, False, ([], *layouts))
-        needs = [list(terms.needs) for terms in primitives]
-        known = [[], *needs]
+            names = [list(fields) for fields in self._catalog.abis.values()]
+            bare = [[{"name": name} for name in fields] for fields in names]
+            whole = [[{"name": name, "value": 0} for name in fields] for fields in names]
+            return Domain(_layout_of(names), False, ([], *bare, *whole))
         if fact == "tool.undeclared":
-            known += [[need for need in every if need != declared] for every in needs for declared in every]
-        return Domain(_no_value, False, tuple(known))
+            parts = (part for terms in primitives for part in _parts_of(terms.needs))
+            return Domain(_no_value, False, tuple(list(part) for part in dict.fromkeys(parts)))
+        return Domain(_no_value, False, ([], *(list(terms.needs) for terms in primitives)))
 
     def _of_element(self, reference: Reference, loop: Loop, loops: Mapping[str, Loop], *, shaped: bool) -> Domain:
         over = loop.over
@@ -136,7 +142,8 @@ class Domains:
                 return Domain(_no_value, False, tuple(named))
             if reference.steps == ("value",):
                 return Domain(_anything, True)
-            return Domain(_no_value, False, tuple({"name": name} for name in named))
+            known = tuple({"name": name, **value} for name in named for value in ({}, {"value": 0}))
+            return Domain(_field_of(named), False, known)
         if fact == "fault":
             return Domain(_no_value, False) if shaped else _of_fault(reference.steps)
         if over.term.fact == "subject.destinations":
@@ -154,6 +161,41 @@ class Domains:
         else:
             item = _item(_at(DESCRIPTOR, over.steps))
         return _submitted(item, reference.steps, shaped=shaped)
+
+
+def _parts_of(needs: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """What can be left of some needs: every choice of them, or of a great many those of all but a few, or of few."""
+    for size in range(len(needs) + 1):
+        if len(needs) <= _MANY or min(size, len(needs) - size) < _FEW:
+            yield from combinations(needs, size)
+
+
+def _field_of(names: Collection[str]) -> Callable[[Any], bool]:
+    def fits(value: Any) -> bool:
+        return type(value) is dict and value.keys() - {"value"} == {"name"} and value["name"] in names
+
+    return fits
+
+
+def _layout_of(layouts: Sequence[Sequence[str]]) -> Callable[[Any], bool]:
+    def fits(value: Any) -> bool:
+        return type(value) is list and any(
+            len(value) == len(names) and all(map(_is_field, value, names)) for names in layouts
+        )
+
+    return fits
+
+
+def _is_field(value: Any, name: str) -> bool:
+    return _field_of([name])(value)
+
+
+def domain_at(place: Path) -> Domain:
+    """The domain of a place of a well-formed descriptor."""
+    schema = DESCRIPTOR
+    for step in place:
+        schema = _item(schema) if isinstance(step, int) else _at(schema, [step])
+    return _submitted(schema, [str(step) for step in place], shaped=True)
 
 
 def _of_fault(steps: Sequence[str]) -> Domain:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from capgate.policy.authoring.given import Gates, Given
@@ -103,10 +103,9 @@ def explain(gates: Gates, rule: Rule, descriptor: Any, given: Given, locate: Loc
 def only(rules: RuleSet, ids: Iterable[str]) -> RuleSet:
     """The rule set with no other rules than these, in their stages and order."""
     kept = set(ids)
-    return replace(
-        rules,
+    return rules._replace(
         stages=tuple(
-            replace(stage, triggers=tuple(row for row in stage.triggers if row[0].id in kept)) for stage in rules.stages
+            stage._replace(triggers=tuple(row for row in stage.triggers if row[0].id in kept)) for stage in rules.stages
         ),
         rules={id: rule for id, rule in rules.rules.items() if id in kept},
     )

@@ -102,7 +102,7 @@ def _cases(catalog: Catalog, rules: RuleSet) -> dict[str, Any]:
         (*case, "exactly"): {"description": "All refusals in their order; none is []."},
         (*case, "places"): {"description": "The JSON paths that all refusals point at, in their order."},
         (*case, "decision"): {"description": "What is decided; a warning decides nothing."},
-        **_given(case, catalog, exact=True),
+        **_given(case, catalog),
     }
     return _translated(schema.CASES, extra)
 
@@ -125,12 +125,11 @@ KINDS: Final[Mapping[str, tuple[str, Callable[[Catalog, RuleSet], dict[str, Any]
 }
 
 
-def _given(place: Place, catalog: Catalog, *, exact: bool = False) -> dict[Place, Mapping[str, Any]]:
-    """What is judged against; examples name capabilities loosely, and cases `exact`ly."""
-    names = list(catalog.capabilities)
+def _given(place: Place, catalog: Catalog) -> dict[Place, Mapping[str, Any]]:
+    """What is judged against."""
     return {
         (*place, "given", "placement"): {"enum": list(catalog.placements)},
-        (*place, "given", "mechanisms", "*"): {"enum" if exact else "examples": names},
+        (*place, "given", "mechanisms", "*"): {"enum": list(catalog.capabilities)},
     }
 
 

@@ -6,15 +6,13 @@ that. Rules that were changed need not, so here refusals are asked for and no ve
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 from capgate.policy.authoring.given import Gates, Given
-from capgate.policy.catalog import FactTerms
 from capgate.policy.compiler import Program, Refusal, descriptor_shape
 from capgate.policy.errors import FactUnavailable
+from capgate.policy.gate import Facts
 from capgate.policy.ruleset import RuleSet
-from capgate.policy.shapes import Shape
 
 __all__ = ["Judge"]
 
@@ -56,27 +54,9 @@ class Judge:
         if program is None:
             catalog = self._gates.on(given).catalog
             terms = catalog.placements[given.placement]
-            program = self._programs[key] = Program(self.rules, catalog, terms, _shape())
+            program = self._programs[key] = Program(self.rules, catalog, terms, descriptor_shape())
         return program
 
-    def _facts(self, descriptor: Any, given: Given) -> _Facts | None:
-        return _Facts(self._gates, descriptor, given) if self._gates.catalog.facts else None
-
-
-class _Facts:
-    """What plugins say of one descriptor."""
-
-    def __init__(self, gates: Gates, descriptor: Any, given: Given):
-        self._terms = gates.catalog.facts
-        self._descriptor = descriptor
-        self._placement = given.placement
-
-    def read(self, path: str) -> Any:
-        """The value; raises FactUnavailable."""
-        terms: FactTerms = self._terms[path]
-        return terms.read(self._descriptor, self._placement)
-
-
-@cache
-def _shape() -> Shape:
-    return descriptor_shape()
+    def _facts(self, descriptor: Any, given: Given) -> Facts | None:
+        terms = self._gates.catalog.facts
+        return Facts(terms, descriptor, given.placement) if terms else None

@@ -7,7 +7,7 @@ that rule finds them; so they are first tried with that rule alone, and only wha
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path as FilePath
 from typing import Final, NamedTuple
@@ -185,6 +185,7 @@ class Mutation:
             vocabulary=self._vocabulary,
             operators=self.gates.catalog.operators,
             placements=tuple(self.gates.catalog.placements),
+            capabilities=tuple(self.gates.catalog.capabilities),
             problems=problems,
         )
         same = rule is not None and rule.decides() == self.gates.rules.rules[id].decides()
@@ -253,6 +254,6 @@ def _with(rules: RuleSet, rule: Rule) -> RuleSet:
 def only(rules: RuleSet, ids: set[str]) -> RuleSet:
     """The rule set without all rules but some."""
     stages = tuple(
-        replace(stage, triggers=tuple(row for row in stage.triggers if row[0].id in ids)) for stage in rules.stages
+        stage._replace(triggers=tuple(row for row in stage.triggers if row[0].id in ids)) for stage in rules.stages
     )
     return RuleSet(stages, {id: rule for id, rule in rules.rules.items() if id in ids}, rules.fingerprint)

@@ -14,13 +14,14 @@ from capgate.policy.authoring.truth import Truth
 from capgate.policy.catalog import RESERVED_TOOL_NAMES, Catalog
 from capgate.policy.compiler import Asked
 from capgate.policy.conditions import AllOf, AnyOf, Check, Condition, Each, Fact, Not, Test
+from capgate.policy.errors import FactUnavailable
 from capgate.policy.operators import ABSENT
 from capgate.policy.paths import Path, parse_path
 from capgate.policy.patterns import Pattern
 from capgate.policy.rulefile import Loop, Rule, Trigger
 from capgate.policy.vocabulary import constant_value
 
-__all__ = ["Found", "asked_of", "first", "loops_of", "operand_here", "operand_of", "texts_of"]
+__all__ = ["Found", "first", "loops_of", "operand_here", "operand_of", "texts_of"]
 
 #: So many ways to meet a condition are tried.
 _MOST: Final = 64
@@ -37,20 +38,37 @@ class Found(NamedTuple):
 
 
 def first(rule: Rule, number: int, gates: Gates) -> Found | None:
-    """A subject on which the trigger of that number refuses, and the element; None where none was found."""
+    """A subject on which the trigger of that number refuses, and the element; None where none was found.
+
+    Raises:
+        FactUnavailable: none was found, and a plugin cannot even judge a plain descriptor.
+    """
     trigger = rule.triggers[number]
     for subject in islice(_candidates(rule, trigger, number, gates), 8 * _MOST):
-        for asked in asked_of(subject, rule, number, gates):
+        for asked in _asked(subject, rule, number, gates):
             if asked.can_hold and asked.answers:
                 return Found(subject, parse_path(asked.element) if asked.element else None)
+    _asked_strictly(_bases(gates.catalog)[0], rule, number, gates)
     return None
 
 
-def asked_of(subject: Subject, rule: Rule, number: int, gates: Gates) -> list[Asked]:
-    """What the trigger of that number was asked of a subject."""
+def _asked_strictly(subject: Subject, rule: Rule, number: int, gates: Gates) -> list[Asked]:
+    """What the trigger of that number was asked of a subject.
+
+    Raises:
+        FactUnavailable: a plugin could not say what a rule asked it.
+    """
     given = subject.given
     asked = gates.on(given).explain(subject.descriptor, given.placement, frozenset(given.taken))
     return [one for one in asked if one.rule == rule.id and one.trigger == number]
+
+
+def _asked(subject: Subject, rule: Rule, number: int, gates: Gates) -> list[Asked]:
+    """As `_asked_strictly`; nothing where a plugin could not answer."""
+    try:
+        return _asked_strictly(subject, rule, number, gates)
+    except FactUnavailable:
+        return []
 
 
 def loops_of(trigger: Trigger, gates: Gates) -> list[Loop]:
@@ -99,7 +117,7 @@ def _candidates(rule: Rule, trigger: Trigger, number: int, gates: Gates) -> Iter
     loops = loops_of(trigger, gates)
     for base in _bases(gates.catalog):
         for subject in (base, *_with_elements(base, loops)):
-            for asked in asked_of(subject, rule, number, gates)[:2]:
+            for asked in _asked(subject, rule, number, gates)[:2]:
                 element = parse_path(asked.element) if asked.element else None
                 yield subject
                 for plan in islice(_plans(trigger.when, True), _MOST):

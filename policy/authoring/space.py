@@ -19,6 +19,7 @@ from capgate.policy.authoring.given import Gates, Given
 from capgate.policy.authoring.seeds import first
 from capgate.policy.authoring.settle import Subject
 from capgate.policy.documents import DocumentError, canonical
+from capgate.policy.errors import FactUnavailable
 from capgate.policy.operators import ABSENT
 from capgate.policy.paths import Path
 from capgate.policy.rulefile import Rule
@@ -159,7 +160,10 @@ def _put(holder: Any, place: Path, value: Any) -> Any:
 def refused_subjects(asks: Sequence[Ask]) -> Iterator[Subject]:
     """For each trigger a subject on which it refuses, if one is found."""
     for gates, rule, number in asks:
-        found = first(rule, number, gates)
+        try:
+            found = first(rule, number, gates)
+        except FactUnavailable:
+            continue  # what no plugin can judge, both sides refuse
         if found:
             yield found.subject
 
@@ -189,8 +193,8 @@ def plain_subjects(gates: Gates, given: Given) -> Iterator[Subject]:
         if "network" in needs:
             made["bounds"] = copy.deepcopy(whole["bounds"])
         yield Subject({**made, "tools": [tool]}, given)
-    if tools:
-        yield Subject({**whole, "tools": [tools[0][1]]}, given)
+    for _, tool in tools[:1]:
+        yield Subject({**whole, "tools": [tool]}, given)
 
 
 def _key(subject: Subject) -> bytes:

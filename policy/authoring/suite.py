@@ -86,7 +86,7 @@ def gather(gates: Gates, folders: Sequence[FilePath] = ()) -> Suite:
     chosen = [home for home in homes if not folders or home in folders]
     rules = tuple(rule for rule in gates.rules.rules.values() if FilePath(rule.document.name).parent in chosen)
     problems = Problems()
-    trials = [trial for rule in rules for trial in examples_of(rule, gates.catalog, problems)]
+    trials = [trial for rule in rules for trial in examples_of(rule)]
     for home in chosen:
         trials += load_cases(home, gates.catalog, problems)
     lacks = [lack for rule in rules for lack in _lacks(rule)]

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from capgate.policy.authoring.given import Given, read_given
-from capgate.policy.catalog import Catalog
 from capgate.policy.documents import Document
 from capgate.policy.errors import CapgateError, Span
 from capgate.policy.paths import Path
-from capgate.policy.rule_errors import Problems, did_you_mean
 from capgate.policy.rulefile import Rule
 
-__all__ = ["Trial", "TrialError", "examples_of", "mechanism_problems"]
+__all__ = ["Trial", "TrialError", "examples_of"]
 
 
 class TrialError(CapgateError, ValueError):
@@ -68,15 +66,11 @@ class Trial:
         return self.document.span((*self.at, *path))
 
 
-def examples_of(rule: Rule, catalog: Catalog, problems: Problems) -> Iterator[Trial]:
-    """The examples of a rule, in the order of its file; what cannot be run goes to `problems`."""
+def examples_of(rule: Rule) -> Iterator[Trial]:
+    """The examples of a rule, in the order of its file."""
     counts = {True: 0, False: 0}
     for example in rule.examples:
         counts[example.refused] += 1
-        found = list(mechanism_problems(example.given, (*example.source, "given"), rule.document, catalog))
-        if found:
-            problems.extend(found)
-            continue
         yield Trial(
             "example",
             f"{'refused' if example.refused else 'admitted'} {counts[example.refused]}",
@@ -89,17 +83,3 @@ def examples_of(rule: Rule, catalog: Catalog, problems: Problems) -> Iterator[Tr
             refused=(rule.id,) if example.refused else (),
             absent=() if example.refused else (rule.id,),
         )
-
-
-def mechanism_problems(given: Any, at: Path, document: Document, catalog: Catalog) -> Sequence[TrialError]:
-    """What is wrong with the mechanisms of a ``given``: an unknown capability would test nothing."""
-    return [
-        TrialError(
-            "given-mechanism",
-            f"no capability is called {name!r}",
-            hint=did_you_mean(name, catalog.capabilities),
-            span=document.span((*at, "mechanisms", number)),
-        )
-        for number, name in enumerate(given.get("mechanisms", ()))
-        if name not in catalog.capabilities
-    ]

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from capgate.policy.documents.document import Document
 from capgate.policy.documents.json_strict import MAX_DEPTH, locate, parse
-from capgate.policy.documents.numbers import exact_float, safe_integer
+from capgate.policy.documents.numbers import SURELY_SAFE, exact_float, safe_integer
 from capgate.policy.documents.source import read_text
 
 __all__ = ["load_json"]
@@ -43,7 +43,8 @@ class _Suspicious(ValueError):
 
 
 def _plainly_sound(source: bytes, text: str) -> Any:
-    if b"\\u" in source and _SURROGATE.search(text):
+    # To look for one character takes a twentieth of the time that two take.
+    if "\\" in text and _SURROGATE.search(text):
         raise _Suspicious
     stripped = text.strip(" \t\n\r")
     data, end = _decode(stripped)
@@ -76,6 +77,8 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _integer(text: str) -> int:
+    if len(text) < SURELY_SAFE:
+        return int(text)
     number = safe_integer(text)
     if number is None:
         raise _Suspicious

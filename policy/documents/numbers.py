@@ -9,17 +9,19 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["MAX_INTEGER", "exact_float", "safe_integer"]
+__all__ = ["MAX_INTEGER", "SURELY_SAFE", "exact_float", "safe_integer"]
 
 #: The largest integer taken, 2^53; the smallest is its negative.
 MAX_INTEGER: Final = 2**53
 #: Digits of MAX_INTEGER; longer texts are not even converted, since that takes quadratic time.
 _MAX_DIGITS: Final = 16
+#: A text of fewer characters is no number beyond MAX_INTEGER.
+SURELY_SAFE: Final = _MAX_DIGITS
 
 
 def safe_integer(text: str) -> int | None:
     """The decimal integer in `text`, or None where it is beyond 2^53."""
-    if len(text) < _MAX_DIGITS:
+    if len(text) < SURELY_SAFE:
         return int(text)
     digits = text.lstrip("+-").lstrip("0") or "0"
     if len(digits) > _MAX_DIGITS or int(digits) > MAX_INTEGER:

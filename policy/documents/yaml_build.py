@@ -30,7 +30,8 @@ MAX_DEPTH: Final = 64
 #: How many values all aliases together may stand for.
 MAX_EXPANDED: Final = 10_000
 
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+#: Compiled when it is first needed, as it takes a while.
+_SURROGATE: Final = "[\ud800-\udfff]"
 _SURROGATE_ESCAPE: Final = r"\\(?:u|U0000)[dD][89a-fA-F]"
 # An atomic group and no possessive repeat: those of a group fail to match in Python before 3.11.5.
 _TO_SURROGATE: Final = re.compile(rf'"(?>(?:[^"\\]|(?!{_SURROGATE_ESCAPE})\\.)*)(?={_SURROGATE_ESCAPE})', re.DOTALL)
@@ -140,7 +141,7 @@ class Builder:
         text = event.value
         plain = event.implicit[0]
         self._refuse_tag(event)
-        if event.style == '"' and not text.isascii() and _SURROGATE.search(text):
+        if event.style == '"' and not text.isascii() and re.search(_SURROGATE, text):
             quote = self._text.index('"', at)
             raise half_character(surrogate_at(self._text, quote) or quote)
         level = self._levels[-1] if self._levels else None

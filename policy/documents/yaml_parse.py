@@ -25,18 +25,25 @@ def parse(text: str) -> tuple[Any, Place]:
         Fault: the first thing wrong with it.
     """
     builder = Builder(text)
-    reached = 0
-    loader = yaml.CBaseLoader if yaml.__with_libyaml__ else yaml.BaseLoader
+    loader = (yaml.CBaseLoader if yaml.__with_libyaml__ else yaml.BaseLoader)(text)
+    last: yaml.Event | None = None
     try:
-        for event in yaml.parse(text, Loader=loader):
+        while (event := loader.get_event()) is not None:
             builder.take(event)
-            reached = event.end_mark.index if event.end_mark else reached
+            last = event
     except yaml.MarkedYAMLError as fault:
-        raise _explain(text, fault, builder.depth, reached) from None
+        raise _explain(text, fault, builder.depth, _end(last)) from None
     except (ValueError, OverflowError):
         # So the parser in Python meets an escape beyond U+10FFFF.
-        raise Fault("yaml-syntax", reached, "after this an escape names no character") from None
+        raise Fault("yaml-syntax", _end(last), "after this an escape names no character") from None
+    finally:
+        loader.dispose()
     return builder.finish()
+
+
+def _end(event: yaml.Event | None) -> int:
+    """Where an event ended; 0 before the first."""
+    return event.end_mark.index if event and event.end_mark else 0
 
 
 def _explain(text: str, fault: yaml.MarkedYAMLError, depth: int, reached: int) -> Fault:

@@ -11,8 +11,12 @@ from typing import Any
 import pytest
 
 import capgate
+from capgate.plugins.api import Fact
 from capgate.policy.authoring.difference import LIMIT, Sides, compare
 from capgate.policy.authoring.given import Gates
+from capgate.policy.authoring.settle import Subject
+from overlays import overlay, rule
+from plugin_samples.faulty import Plugin
 
 Rules = Callable[..., Any]
 Write = Callable[..., Path]
@@ -146,6 +150,7 @@ def test_a_dash_stands_for_the_shipped_rules_alone(
     assert (done.json["tightened"] is None) is bool(code)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("file", "one", "other", "rule"),
     [
@@ -280,6 +285,107 @@ def test_no_more_is_tried_than_the_limit_and_the_bounds_say_so(sides: Callable[.
     assert whole.bounds.whole
 
 
+def test_names_in_use_are_varied_where_a_rule_asks_for_them(rules: Rules, write: Write) -> None:
+    write("new/no-zeta.yaml", other_rule("no-zeta", "{host.taken: {contains: zeta}}"))
+    found = rules("diff", "-", "new", "--format", "json").json["tightened"]
+    assert (found["given"], found["rules"]) == ({"taken": ["zeta"]}, ["no-zeta"])
+    assert confirmed(None, "new", found) == ("admitted", "refused")
+
+
+def test_a_limit_at_the_largest_number_is_told_from_the_one_below_it(
+    rules: Rules, sides: Callable[..., tuple[str, str]]
+) -> None:
+    # What lies beyond it is no number of a document, and is neither tried nor shown.
+    old, new = sides("max: 15", f"max: {2**53 - 1}")
+    done = rules("diff", new, old, "--format", "json")
+    assert done.json["tightened"]["descriptor"] == network(16)
+    Path("new/few-requests.yaml").write_text(RULE.replace("max: 15", f"max: {2**53}"), encoding="utf-8")
+    Path("old/few-requests.yaml").write_text(RULE.replace("max: 15", f"max: {2**53 - 1}"), encoding="utf-8")
+    loosened = rules("diff", old, new, "--format", "json").json["loosened"]
+    assert loosened["descriptor"] == network(2**53)
+
+
+def test_a_change_can_loosen_and_tighten_at_once(rules: Rules, write: Write) -> None:
+    write("old/model.yaml", other_rule("model", "{descriptor.source: {equals: model}}"))
+    write("new/model.yaml", other_rule("model", "{descriptor.source: {equals: local}}"))
+    done = rules("diff", "old", "new", "--format", "json").json
+    assert done["loosened"]["descriptor"]["source"] == "model"
+    assert done["tightened"]["descriptor"]["source"] == "local"
+
+
+def test_what_is_found_in_something_large_is_made_small(sides: Callable[..., tuple[str, str]]) -> None:
+    old, new = (Gates(capgate.open_gate(rules=[side])) for side in sides("max: 15", "max: 20"))
+    large = {**network(18), "id": "a", "name": "A", "runsIn": "host"}
+    found = compare(Sides(old, new), [Subject(large)], limit=1)
+    assert found.loosened is not None
+    assert found.loosened.subject.descriptor == network(18)
+
+
+@pytest.mark.parametrize(
+    "triggers",
+    [
+        [
+            {
+                "stage": "tools",
+                "for_each": {"need": "tool.needs"},
+                "when": {"all": [{"need": {"equals": "read"}}, {"tool.name": {"equals": "zeta"}}]},
+            }
+        ],
+        [
+            {
+                "stage": "tools",
+                "when": {"all": [{"tool.first_use": {"exists": False}}, {"descriptor.source": {"equals": "model"}}]},
+            }
+        ],
+        [
+            {"stage": "tools", "when": {"tool.params.url": {"equals": "zeta"}}},
+            {"stage": "shape", "when": {"fault.path": {"equals": "$.tools[0].params"}}},
+        ],
+        [
+            {"stage": "tools", "when": {"tool.name": {"equals": "zeta"}}},
+            {"stage": "bounds", "when": {"descriptor.tools": {"equals": "zeta"}}},
+        ],
+    ],
+)
+def test_rules_more_are_found_to_tighten(rules: Rules, folder: Path, triggers: list[dict[str, Any]]) -> None:
+    more = {**rule("more", {}), "triggers": [{**trigger, "reason": "because"} for trigger in triggers]}
+    overlay(folder / "new", more=more)
+    found = rules("diff", "-", "new", "--format", "json").json["tightened"]
+    assert found["rules"] == ["more"]
+    assert confirmed(None, "new", found) == ("admitted", "refused")
+
+
+def level(read: Callable[[Any, str], Any]) -> Plugin:
+    """A plugin that says how high the water is."""
+    return Plugin(capgate_facts=[Fact("level", "number", "height of the water", read)])
+
+
+def tidal(folder: Path, plugin: Plugin, least: int) -> Gates:
+    """Rules that refuse where the water is high, and say how high it is."""
+    when = {"plugin.tides.level": {"min": least}}
+    mine = rule("high-water", when, reason="the water is at {plugin.tides.level}")
+    return Gates(capgate.open_gate(rules=[overlay(folder, high_water=mine)], plugins=[plugin]))
+
+
+def test_what_a_plugin_says_can_make_the_difference(tmp_path: Path) -> None:
+    plugin = level(lambda descriptor, placement: len(descriptor.get("tools", ())) if placement == "machine" else 9)
+    old, new = tidal(tmp_path / "old", plugin, 2), tidal(tmp_path / "new", plugin, 1)
+    found = compare(Sides(old, new))
+    assert found.loosened is None
+    assert found.tightened is not None
+    assert len(found.tightened.subject.descriptor["tools"]) == 1
+    assert found.tightened.refused == ("high-water",)
+
+
+def test_where_a_plugin_cannot_answer_both_sides_refuse(tmp_path: Path) -> None:
+    def fail(descriptor: Any, placement: str) -> Any:
+        raise RuntimeError("no tide")
+
+    old, new = (tidal(tmp_path / name, level(fail), least) for name, least in (("old", 5), ("new", 6)))
+    assert compare(Sides(old, new))[:2] == (None, None)
+
+
+@pytest.mark.long
 def test_twice_the_same_report(rules: Rules, sides: Callable[..., tuple[str, str]]) -> None:
     pair = sides("max: 15", "max: 20")
     assert rules("diff", *pair).out == rules("diff", *pair).out

@@ -19,6 +19,8 @@ from reference.descriptors import descriptor
 from reference.rulesets import Overlay, overlay
 from reference.shipped import shipped_stages, write_overlay
 
+pytestmark = pytest.mark.long
+
 #: So many descriptors are drawn for a pair of rule sets.
 DRAWN = 100
 #: Pairs are drawn until so many of them were shown to be loosened.

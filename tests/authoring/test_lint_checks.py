@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -369,7 +370,13 @@ def test_the_compiled_shape_check_and_cerberus_say_the_same_of_generated_documen
 
 
 def test_no_document_is_compared_where_a_folder_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Shape, "holds", property(lambda self: lambda document: True, lambda self, value: None), False)
+    real = Shape(DESCRIPTOR, "descriptor").holds
+
+    def passes_over_ids(document: Any) -> bool:
+        return real({**document, "id": "a"} if type(document) is dict else document)
+
+    monkeypatch.setattr(Shape, "holds", property(lambda self: passes_over_ids, lambda self, value: None), False)
+    assert difference(DESCRIPTOR, Shape(DESCRIPTOR, "descriptor").holds, documents(DESCRIPTOR)) is not None
     assert found("cerberus-differs", tmp_path / "mine", rule("{descriptor.id: {equals: a}}")) == []
 
 

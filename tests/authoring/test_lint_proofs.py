@@ -51,6 +51,7 @@ NEVER = [
     ("bounds", "{all: [{placement.name: {equals: browser}}, {placement.name: {equals: machine}}]}"),
     ("bounds", "{all: [{placement.mechanism.read: {exists: true}}, {placement.mechanisms: {lacks: read}}]}"),
     ("bounds", "{catalog.primitives: {contains: shell}}"),
+    ("bounds", "{host.taken: {empty: true}}"),
     ("bounds", "{all: [{descriptor.id: {matches: '[a-f]{8}'}}, {descriptor.id: {maxlength: 7}}]}"),
     ("capabilities", "{all: [{capability: {equals: read}}, {subject.capabilities: {lacks: read}}]}"),
     ("hosts", "{subject.capabilities: {lacks: network}}"),
@@ -85,6 +86,9 @@ SOMETIMES = [
     ("bounds", "{placement.mechanisms: {equals: [write, read]}}"),
     ("bounds", "{descriptor.capabilities: {contains: {fact: placement.mechanism.eval}}}"),
     ("bounds", "{descriptor.name: {equals: {fact: descriptor.id}}}"),
+    ("bounds", "{host.taken: {contains: zeta}}"),
+    ("bounds", "{placement.name: {equals: {fact: descriptor.id}}}"),
+    ("bounds", "{placement.name: {in: {fact: host.taken}}}"),
     ("bounds", "{all: [{descriptor.id: {matches: '[a-f]{8}'}}, {descriptor.id: {maxlength: 8}}]}"),
     ("capabilities", "{all: [{capability: {equals: read}}, {subject.capabilities: {lacks: write}}]}"),
     ("tools", "{all: [{tool.undeclared: {contains: read}}, {subject.capabilities: {contains: write}}]}"),
@@ -249,6 +253,7 @@ def test_a_rule_that_only_warns_shadows_nothing(tmp_path: Path) -> None:
     assert "'earlier'" in found[0].message
 
 
+@pytest.mark.long
 def test_a_trigger_that_refuses_where_there_is_no_list_is_not_shadowed_by_one_that_does_not(tmp_path: Path) -> None:
     first = rule("{tool.description: {equals: q}}", "tools")
     loop = "    for_each: {entry: tool.wasm.inputB.bytes}\n"

@@ -71,6 +71,7 @@ def answered(one: Asked) -> tuple[str, ...]:
     return tuple(f"{int(answer.can_hold)}{int(answer.can_fail)}" for answer in one.answers)
 
 
+@pytest.mark.long
 @seeds
 def test_every_way_in_which_a_real_descriptor_is_answered_was_looked_at(seed: int) -> None:
     random = Random(seed)
@@ -92,6 +93,7 @@ def beside(context: Context) -> Iterable[tuple[Asker, Asker]]:
             yield earlier, later
 
 
+@pytest.mark.long
 @seeds
 def test_every_way_in_which_two_triggers_are_answered_together_was_looked_at(seed: int) -> None:
     random = Random(seed)
@@ -109,6 +111,7 @@ def test_every_way_in_which_two_triggers_are_answered_together_was_looked_at(see
                     assert own + other in known, (element, made.rules[rule], made.rules[earlier.rule.id])
 
 
+@pytest.mark.long
 @seeds
 def test_no_descriptor_shows_a_claim_to_be_wrong(seed: int) -> None:
     random = Random(seed)

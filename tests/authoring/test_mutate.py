@@ -10,8 +10,14 @@ import pytest
 import yaml
 
 import capgate
+from capgate.plugins.api import Fact, Operator
 from capgate.policy.authoring.given import Gates
+from capgate.policy.authoring.missing import missing_test
+from capgate.policy.authoring.mutants import Mutant
 from capgate.policy.authoring.mutation import Mutation
+from capgate.policy.gate import Gate
+from capgate.policy.ruleset import RuleFolder, load_ruleset
+from plugin_samples.faulty import Plugin
 
 Rules = Callable[..., Any]
 Overlay = Callable[..., Path]
@@ -58,6 +64,12 @@ def rule(when: str, more: str = "", stage: str = "tools") -> str:
         "id: few-requests\ntitle: A rule\napplies_to: descriptor\ntriggers:\n"
         f"  - stage: {stage}\n    when: {when}\n    reason: because\n{more}"
     )
+
+
+def own_mutants(folder: Path) -> list[Mutant]:
+    """The mutants of a whole set of rules, which takes the place of the shipped ones."""
+    catalog = capgate.open_gate().catalog
+    return Mutation(Gates(Gate(catalog, load_ruleset(catalog, RuleFolder(folder, "own")))), [folder]).mutants
 
 
 def short(name: str) -> str:
@@ -140,6 +152,11 @@ def test_the_examples_that_were_missing_make_every_change_noticed(rules: Rules, 
             ],
         ),
         (
+            '{tool.name: {matches: "[a]b"}}',
+            "literal",
+            [f"$['tool.name'].matches: {what}" for what in ("loosened at its start", "loosened at its end")],
+        ),
+        (
             '{tool.name: {matches: "a{2}|b?"}}',
             "literal",
             [f"$['tool.name'].matches: {what}" for what in ("{3} for {2}", "{1} for {2}", "once for ?")],
@@ -171,6 +188,7 @@ def test_the_examples_that_were_missing_make_every_change_noticed(rules: Rules, 
             "literal",
             ["$['tool.name'].in: catalog.primitives for host.taken"],
         ),
+        ("{tool.name: {equals: {fact: placement.name}}}", "literal", []),
         (
             "{tool.wasm.path: {exists: true}}",
             "path",
@@ -193,6 +211,36 @@ def test_triggers_are_dropped_and_swapped_and_rules_made_to_warn(overlay: Overla
     assert made(folder, "stage") == set()
 
 
+def test_the_last_trigger_that_a_stage_has_is_not_dropped(folder: Path, write: Callable[..., Path]) -> None:
+    # A stage of a ruleset.yaml lists at least one rule, and each rule that it lists has a trigger there.
+    both = rule("{descriptor.id: {equals: a}}", stage="alone")
+    write(
+        "own/few-requests.yaml",
+        f"{both}  - stage: shared\n    when: {{descriptor.id: {{equals: b}}}}\n    reason: so\n",
+    )
+    write("own/other.yaml", rule("{descriptor.id: {equals: c}}", stage="shared").replace("few-requests", "other"))
+    stages = "  - {name: alone, rules: [few-requests]}\n  - {name: shared, rules: [few-requests, other]}\n"
+    write("own/ruleset.yaml", f"language: 1\nstages:\n{stages}")
+    dropped = [short(mutant.name) for mutant in own_mutants(folder / "own") if mutant.kind == "trigger"]
+    assert dropped == ["triggers[1]: dropped"]
+
+
+def test_rules_and_stages_change_places_where_both_can_refuse(folder: Path, write: Callable[..., Path]) -> None:
+    ids = {"first": "a", "second": "b", "third": "c", "fourth": "d"}
+    for id, text in ids.items():
+        path = "name" if id == "third" else "id"
+        stage = "late" if id == "fourth" else "early"
+        write(
+            f"own/{id}.yaml",
+            rule(f"{{descriptor.{path}: {{equals: {text}}}}}", stage=stage).replace("few-requests", id),
+        )
+    stages = "  - {name: early, rules: [first, second, third]}\n  - {name: late, rules: [fourth]}\n"
+    write("own/ruleset.yaml", f"language: 1\nstages:\n{stages}")
+    orders = [mutant.name for mutant in own_mutants(folder / "own") if mutant.kind == "order"]
+    # The first two refuse different ids, so no descriptor shows which is asked first.
+    assert orders == ["ruleset stage early: 'second' after 'third'", "ruleset: the stage 'early' after 'late'"]
+
+
 def test_a_trigger_is_moved_to_the_stages_beside_its_own(overlay: Overlay) -> None:
     folder = overlay()
     assert made(folder, "stage") == {f"triggers[0].stage: in the stage '{stage}'" for stage in ("launch", "hosts")}
@@ -206,6 +254,7 @@ def test_a_trigger_is_moved_to_the_stages_beside_its_own(overlay: Overlay) -> No
         ("tool.name: {exists: true}", "not: {tool.name: {exists: true}}", False),
         ("tool.name: {equals: a}", "tool.name: {equals: b}", False),
         ("tool.name: {equals: a}", "tool.primitive: {equals: b}", True),
+        ("tool.name: {equals: a}", "tool.name: {type: number}", True),
         ("tool.name: {equals: a}", "not: {tool.name: {equals: a}}", False),
         ("tool.params.n: {equals: 1}", "tool.params.n: {equals: 1.0}", True),
         ("tool.name: {in: [a]}", "tool.name: {not_in: [a]}", False),
@@ -224,6 +273,47 @@ def test_a_trigger_is_moved_to_the_stages_beside_its_own(overlay: Overlay) -> No
 def test_triggers_are_swapped_where_both_can_refuse(overlay: Overlay, one: str, other: str, together: bool) -> None:
     more = f"  - stage: tools\n    when: {{{other}}}\n    reason: so it is\n"
     assert bool(made(overlay(rule=rule(f"{{{one}}}", more), examples=""), "order")) is together
+
+
+def test_triggers_with_a_loop_of_their_own_may_refuse_together(overlay: Overlay) -> None:
+    loop = "    for_each: {need: tool.needs}\n"
+    one = rule("{tool.name: {equals: a}}").replace("    when:", f"{loop}    when:")
+    more = f"  - stage: tools\n{loop}    when: {{tool.name: {{equals: b}}}}\n    reason: so it is\n"
+    assert made(overlay(rule=one + more, examples=""), "order") == {"triggers[0]: after the next trigger of its stage"}
+
+
+def test_an_element_itself_has_no_neighbours(overlay: Overlay) -> None:
+    text = rule("{capability: {equals: read}}", stage="capabilities")
+    assert made(overlay(rule=text, examples=""), "path") == set()
+
+
+def test_what_a_plugin_judges_may_let_both_refuse(overlay: Overlay) -> None:
+    near = Operator("near", lambda operand: None, lambda value, operand: True)
+    more = "  - stage: tools\n    when: {not: {tool.name: {near: a}}}\n    reason: so it is\n"
+    own = overlay(rule=rule("{tool.name: {near: a}}", more), examples="")
+    gates = Gates(capgate.open_gate(rules=[own], plugins=[Plugin(capgate_operators=[near])]))
+    orders = [mutant for mutant in Mutation(gates, [own]).mutants if mutant.kind == "order"]
+    assert len(orders) == 1
+
+
+def test_a_mutant_is_told_by_what_a_plugin_says_and_one_that_nothing_can_tell_has_no_missing_test(
+    overlay: Overlay,
+) -> None:
+    def read(descriptor: Any, placement: str) -> int:
+        return 5 if len(descriptor["tools"]) == 1 else 0  # and raises where that cannot be said
+
+    plugin = Plugin(capgate_facts=[Fact("level", "number", "height of the water", read)])
+    text = rule("{plugin.tides.level: {min: 5}}").replace(
+        "reason: because", "reason: the water is at {plugin.tides.level}"
+    )
+    own = overlay(rule=text, examples="examples:\n  refused: [{descriptor: {id: 7}}]\n")
+    mutation = Mutation(Gates(capgate.open_gate(rules=[own], plugins=[plugin])), [own])
+    numbers = {short(mutant.name): number for number, mutant in enumerate(mutation.mutants)}
+    told = missing_test(mutation, numbers["triggers[0].when['plugin.tides.level'].min: one more"])
+    assert told.text is not None
+    assert told.place == "few-requests: examples.refused"
+    # The level is never between.
+    assert missing_test(mutation, numbers["triggers[0].when['plugin.tides.level'].min: one less"])[:2] == (None, None)
 
 
 def test_the_order_of_two_triggers_is_noticed_by_the_places_of_a_case(rules: Rules, overlay: Overlay) -> None:
@@ -284,6 +374,7 @@ def test_the_diff_shows_what_was_loaded(rules: Rules, overlay: Overlay) -> None:
     assert yaml.safe_load(result["missing"]["yaml"])[0]["decision"] == "refused"
 
 
+@pytest.mark.long
 def test_several_processes_find_the_same(rules: Rules, overlay: Overlay) -> None:
     folder = overlay(rule=RULE, examples=FAR)
     assert rules("mutate", folder, "--jobs", "2").out == rules("mutate", folder).out

@@ -21,7 +21,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "mutation.md"
 #: A row of the page: the mutant in backquotes, and why no test can notice it.
 _ROW = re.compile(r"^\| `([^`]+)` \| (.+) \|$", re.MULTILINE)
 
-pytestmark = pytest.mark.xdist_group("mutation")
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("mutation")]
 
 
 @pytest.fixture(scope="module")

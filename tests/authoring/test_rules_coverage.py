@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import capgate
-from capgate.plugins.api import Fact, Operator
+from capgate.plugins.api import Fact, Operator, Primitive
 from capgate.policy.authoring.coverage import Covered, cover
 from capgate.policy.authoring.domains import Domains
 from capgate.policy.authoring.given import Gates
@@ -180,6 +180,7 @@ def covered(
         ("bounds", {"placement.name": {"equals": "browser"}}, {T, F}),
         ("bounds", {"placement.name": {"equals": "moon"}}, {F}),
         ("bounds", {"placement.mechanism.read": {"equals": "handle-scope"}}, {T, F}),
+        ("bounds", {"placement.mechanism": {"empty": True}}, {T, F}),
         ("bounds", {"catalog.primitives": {"contains": "now"}}, {T}),
         ("bounds", {"catalog.primitives": {"lacks": "now"}}, {F}),
         # Operands that are facts.
@@ -223,6 +224,52 @@ def test_a_condition_on_what_a_plugin_says_can_answer_what_its_type_allows(
     tmp_path: Path, tides: Plugin, when: dict[str, Any], possible: set[Truth]
 ) -> None:
     (part,) = covered(tmp_path, {"stage": "bounds", "when": when}, plugins=[tides])
+    assert part.possible == possible
+
+
+@pytest.mark.parametrize(
+    ("when", "possible"),
+    [
+        ({"tool.undeclared": {"equals": ["read"]}}, {T, F}),
+        ({"tool.undeclared": {"equals": ["read", "network"]}}, {T, F}),
+        ({"tool.undeclared": {"equals": ["network", "read"]}}, {F}),
+        ({"tool.undeclared": {"equals": ["c3"]}}, {T, F}),
+        ({"tool.undeclared": {"minlength": 11}}, {T, F}),
+        ({"tool.undeclared": {"minlength": 12}}, {F}),
+    ],
+)
+def test_of_many_needs_any_can_be_left_undeclared(tmp_path: Path, when: dict[str, Any], possible: set[Truth]) -> None:
+    names = [f"c{number}" for number in range(11)]
+    plugin = Plugin(
+        capgate_capabilities=dict.fromkeys(names, "something"),
+        capgate_primitives=[Primitive("three", ["read", "write", "network"]), Primitive("many", names)],
+    )
+    (part,) = covered(tmp_path, {"stage": "tools", "when": when}, plugins=[plugin])
+    assert part.possible == possible
+
+
+@pytest.mark.parametrize(
+    ("trigger", "possible"),
+    [
+        ({"for_each": {"field": "tool.layout"}, "when": {"field": {"minlength": 2}}}, {T, F}),
+        ({"for_each": {"field": "tool.layout"}, "when": {"field": {"minlength": 3}}}, {F}),
+        (
+            {"for_each": {"field": "tool.layout"}, "when": {"field": {"equals": {"name": "input.addr", "value": 5}}}},
+            {T, F},
+        ),
+        (
+            {"for_each": {"field": "tool.layout"}, "when": {"field": {"equals": {"name": "input.size", "value": 5}}}},
+            {F},
+        ),
+        ({"when": {"tool.layout": {"contains": {"name": "input.addr"}}}}, {T, F}),
+        ({"when": {"tool.layout": {"equals": [{"name": "input.addr", "value": "x"}]}}}, {F}),
+        ({"when": {"tool.layout": {"each": {"minlength": 2}}}}, {T, F}),
+    ],
+)
+def test_the_fields_of_a_layout_have_values_or_none(
+    tmp_path: Path, trigger: dict[str, Any], possible: set[Truth]
+) -> None:
+    (part,) = [part for part in covered(tmp_path, {"stage": "tools", **trigger}) if part.operator != "for_each"]
     assert part.possible == possible
 
 
@@ -274,6 +321,7 @@ def test_the_lists_of_stage_and_trigger_are_told_apart(tmp_path: Path) -> None:
     assert (inner.path, inner.seen) == ("descriptor.bounds.hosts", frozenset())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(25))
 def test_nothing_answers_what_it_cannot(seed: int, tmp_path: Path) -> None:
     random = Random(seed)

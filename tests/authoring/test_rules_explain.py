@@ -104,6 +104,20 @@ def test_the_value_of_an_operand_that_is_a_fact_is_shown(rules: Run, write: Writ
     assert data["questions"][0]["condition"]["fact"][:2] == ["a", "call_extension"]
 
 
+@pytest.mark.parametrize(
+    ("operand", "fact"),
+    [("placement.name", "machine"), ("placement.mechanism.eval", None), ("tool.needs", None)],
+)
+def test_an_operand_that_has_no_value_for_all_tools_is_left_out(
+    rules: Run, write: Write, operand: str, fact: str | None
+) -> None:
+    write("x.json", CLOCK)
+    trigger = f"{{stage: tools, when: {{tool.name: {{equals: {{fact: {operand}}}}}}}, reason: because}}"
+    write("mine/named.yaml", f"id: named\ntitle: A name\napplies_to: descriptor\ntriggers: [{trigger}]\n")
+    done = rules("explain", "named", "x.json", "--rules", "mine", "--format", "json")
+    assert done.json["questions"][0]["condition"].get("fact") == fact
+
+
 def test_each_element_is_explained_with_its_place(rules: Run, write: Write) -> None:
     write("x.json", '{"tools": [{"name": "a", "primitive": "now"},\n {"name": "B", "primitive": "now"}]}')
     done = rules("explain", "bad-tool-name", "x.json")
@@ -295,6 +309,7 @@ def test_a_fact_that_a_plugin_cannot_give_is_no_explanation(tmp_path: Path) -> N
 # Against the verdict
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(20))
 def test_explanation_and_verdict_agree(seed: int, tmp_path: Path) -> None:
     random = Random(seed)
@@ -316,6 +331,7 @@ def test_explanation_and_verdict_agree(seed: int, tmp_path: Path) -> None:
             assert (first.decision, first.rule, first.why) == (verdict.decision, verdict.rule, verdict.why)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(10))
 def test_every_rule_can_be_explained_whatever_the_descriptor(seed: int, tmp_path: Path) -> None:
     random = Random(1000 + seed)

@@ -191,15 +191,17 @@ def test_a_run_without_any_test_fails(rules: Run, overlay: Overlay) -> None:
     assert "capgate: there is no test at all\n" in done.out
 
 
-def test_an_example_with_a_mechanism_for_an_unknown_capability_is_not_run(rules: Run, overlay: Overlay) -> None:
+def test_an_example_with_a_mechanism_for_an_unknown_capability_is_a_mistake_of_its_rule(
+    rules: Run, overlay: Overlay
+) -> None:
     examples = f"""\
 examples:
   refused: [{{descriptor: {BAD}, given: {{mechanisms: [network, raed]}}}}]
   admitted: [{{descriptor: {GOOD}}}]
 """
     done = rules("test", overlay(examples))
-    assert done.code == 4
-    assert "given-mechanism: no capability is called 'raed'\n    fix: Did you mean 'read'?\n" in done.out
+    assert done.code == 3
+    assert "example-mechanism: no capability is called 'raed'\n    fix: Did you mean 'read'?\n" in done.err
 
 
 # What cannot be read

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -188,7 +189,13 @@ def test_hosts_on_one_store_share_what_outlives_a_process(
 def test_64_threads_on_a_budget_of_1000_get_1000(
     host: AdmissionHost, clock: Clock, window: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def and_lets_others_go_on(*arguments: Any) -> Any:
+        counted = one_more(*arguments)
+        os.sched_yield()
+        return counted
+
     monkeypatch.setattr("os.fsync", lambda fd: None)
+    monkeypatch.setattr("capgate.host.mediation.budgets.one_more", and_lets_others_go_on)
     budgets = Budgets(host, clock)
     one = account(window, limit=1000)
 
@@ -299,6 +306,34 @@ def test_a_request_that_cannot_be_counted_is_not_granted(tmp_path: Path) -> None
     used = store.charge("buoy-feed", "hour", 7, 1000).used - 1
     assert number > 10
     assert granted <= used <= number
+
+
+def test_what_a_killed_process_was_granted_stays_counted(tmp_path: Path) -> None:
+    """Killed before whichever call of the file system: no less is counted than was granted."""
+    code = """
+import sys
+from pathlib import Path
+from capgate.host.admission.file_store import FileStore
+from failing import dying
+disk = dying(int(sys.argv[1]))
+store = FileStore(Path(sys.argv[2]) / "workspace", Path(sys.argv[2]) / "extensions", disk=disk)
+for _ in range(3):
+    assert store.charge("buoy-feed", "hour", 7, 1000).granted
+    print("granted", flush=True)
+"""
+    environ = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    number = killed = 0
+    while number == killed:
+        number += 1
+        folder = tmp_path / str(number)
+        arguments = [sys.executable, "-c", code, str(number), str(folder)]
+        done = subprocess.run(arguments, env=environ, capture_output=True, text=True, check=False)
+        assert done.returncode in (0, -9), done.stderr
+        killed += done.returncode == -9
+        store = FileStore(folder / "workspace", folder / "extensions", disk=QuickDisk())
+        used = store.charge("buoy-feed", "hour", 7, 1000).used - 1
+        assert done.stdout.count("granted") <= used <= 3
+    assert number > 30
 
 
 def test_an_id_that_no_file_can_be_named_after_is_an_error(files: FileStore) -> None:

@@ -25,7 +25,18 @@ from tree import ROOT
 
 PAGE = DOCS / "plugins.md"
 TUTORIAL = "A primitive of your own in 15 minutes"
-VALUES = [api.HookContext, api.Primitive, api.Param, api.Placement, api.Mechanism, api.Operator, api.Fact]
+VALUES = [
+    api.Call,
+    api.Fact,
+    api.Grant,
+    api.HookContext,
+    api.Mechanism,
+    api.Operator,
+    api.Param,
+    api.Placement,
+    api.Primitive,
+    api.Response,
+]
 HOOKS = [name for name in vars(api.Hooks) if name.startswith("capgate_")]
 
 
@@ -129,8 +140,12 @@ def test_every_hook_is_tested(hook: str) -> None:
 
 
 def test_every_value_is_documented() -> None:
-    public = {name for name in api.__all__ if isinstance(getattr(api, name), type)} - {"Hooks"}
-    assert {value.__name__ for value in VALUES} == public
+    public = {name for name in api.__all__ if isinstance(getattr(api, name), type)} - {"Given", "Hooks", "Refused"}
+    interfaces = {code(row[0])[0]: code(row[2]) for row in table(PAGE, "The values", "interface")}
+    assert {value.__name__ for value in VALUES} | set(interfaces) == public
+    for name, methods in interfaces.items():
+        real = {method for method in vars(getattr(api, name)) if not method.startswith("_")}
+        assert {method.partition("(")[0] for method in methods if "(" in method} == real
 
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: value.__name__)

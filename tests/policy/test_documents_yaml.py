@@ -123,6 +123,7 @@ def test_a_document_over_a_mebibyte_is_refused() -> None:
         load_yaml(b"a" * (1024 * 1024 + 1))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("unit", ["[", "{", "[\n", "- ", "-\n", "? ", "{a: ", "[[", '["a", ', "- [", "&a [", "[ # x\n"])
 def test_a_hundred_thousand_levels_end_in_an_error(unit: str) -> None:
     limit = 1024 * 1024 // len(unit)
@@ -152,6 +153,7 @@ PIECES += [
 PIECES += ["\r", "\u2028", "\ufeff", "\0", "no", "null", "0x", "@", "`", "\n- ", "\nk: ", "k: "]
 
 
+@pytest.mark.long
 @given(st.lists(st.sampled_from(PIECES), max_size=25).map("".join) | st.binary(max_size=40).map(bytes))
 @settings(deadline=None, derandomize=True, max_examples=1000)
 def test_yaml_like_text_raises_nothing_but_document_errors(source: str | bytes) -> None:

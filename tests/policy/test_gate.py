@@ -105,6 +105,7 @@ def test_the_json_of_a_verdict_has_the_contracts_shape(gate: capgate.Gate) -> No
     assert list(admitted) == ["decision", "enforced", "gets", "cannotHave", "refusals", "policy"]
     assert list(refused) == ["decision", "rule", "why", "gets", "cannotHave", "refusals", "policy"]
     assert refused["policy"] == {"fingerprint": gate.fingerprint}
+    assert (gate.admit({}).enforced, gate.admit({}).gets) == ({}, ())
     assert list(refused["refusals"][0]) == ["rule", "reason", "remedy", "severity", "path", "element"]
     json.dumps(refused)
 

@@ -318,12 +318,14 @@ NEARLY = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.long
 @settings(parent=IN_CI, max_examples=500)
 @given(subject=ANYTHING | NEARLY, taken=st.frozensets(st.sampled_from(["a", "a_b", "get"])))
 def test_any_value_is_judged(gate: Gate, subject: Any, taken: frozenset[str]) -> None:
     judge(gate, subject, taken)
 
 
+@pytest.mark.long
 @settings(parent=IN_CI, max_examples=300)
 @given(place=st.sampled_from(PLACES), value=ANYTHING)
 def test_any_value_in_a_sound_descriptor_is_judged(gate: Gate, place: tuple[Any, ...], value: Any) -> None:

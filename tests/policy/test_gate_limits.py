@@ -69,6 +69,7 @@ def test_a_document_of_nothing_but_mistakes_gets_a_bounded_answer(gate: capgate.
     assert gate.decide({"tools": [{"name": "a", "primitive": "now", "params": params}]}) == "malformed-descriptor"
 
 
+@pytest.mark.long
 def test_warnings_alone_never_end_a_judgement(tmp_path: Path) -> None:
     warns = rule("a-warns", {"capability": {"exists": True}}, severity="warn", stage="capabilities")
     gate = capgate.open_gate(rules=[overlay(tmp_path / "rules", a_warns=warns)])

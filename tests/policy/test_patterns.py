@@ -279,6 +279,7 @@ def patterns(atoms: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     )
 
 
+@pytest.mark.long
 @settings(parent=IN_CI, max_examples=1500)
 @given(pattern=patterns(ATOMS), texts=st.lists(TEXTS, min_size=4, max_size=8))
 def test_both_engines_say_the_same_of_every_text(pattern: str, texts: list[str]) -> None:
@@ -290,6 +291,7 @@ def test_both_engines_say_the_same_of_every_text(pattern: str, texts: list[str])
         assert bool(matches(text)) == bool(by_re(pattern)(text)) == bool(by_re2(pattern)(text))
 
 
+@pytest.mark.long
 @settings(parent=IN_CI, max_examples=1000)
 @given(pattern=patterns(ATOMS | ODD_ATOMS), texts=st.lists(TEXTS, min_size=4, max_size=8))
 def test_where_the_engines_differ_the_other_one_decides(pattern: str, texts: list[str]) -> None:

@@ -68,6 +68,7 @@ def test_the_gate_says_what_the_table_says_of_a_combinator(table_gate: Gate, nam
     assert said(table_gate, name, descriptor_with("a")) == COMBINATIONS[name][1]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_gate_and_reference_agree_on_every_refusal_of_generated_rules(chunk: int) -> None:
     for number in range(OVERLAYS):
@@ -83,6 +84,7 @@ def test_a_difference_found_once_stays_mended(file: Path) -> None:
     assert difference_of(read_case(json.loads(file.read_text(encoding="utf-8")))) is None
 
 
+@pytest.mark.long
 @settings(parent=IN_CI, max_examples=300)
 @given(subject=descriptors(), placement=st.sampled_from(["machine", "browser"]), taken=st.sampled_from([[], ["a"]]))
 def test_gate_and_reference_agree_on_the_shipped_rules(
@@ -96,6 +98,7 @@ def shipped(tmp_path_factory: pytest.TempPathFactory) -> Judges:
     return Judges(Overlay({}), tmp_path_factory.mktemp("shipped") / "none")
 
 
+@pytest.mark.long
 @settings(parent=IN_CI, phases=[Phase.explicit, Phase.generate])  # Shrinking would load a gate for each step.
 @given(made=overlays(shipped_stages()), subject=descriptors())
 def test_gate_and_reference_agree_on_any_overlay(made: Overlay, subject: Any) -> None:
@@ -120,6 +123,7 @@ def without(made: Overlay, name: str) -> Overlay:
     return left if left.rules else Overlay({})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(15))
 def test_another_rule_never_admits_more(seed: int, tmp_path: Path) -> None:
     random = Random(f"monotone/{seed}")
@@ -136,6 +140,7 @@ def test_another_rule_never_admits_more(seed: int, tmp_path: Path) -> None:
             assert bare.decide(subject) is None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(15))
 def test_the_names_of_overlay_files_decide_the_order_of_refusals_and_nothing_else(seed: int, tmp_path: Path) -> None:
     random = Random(f"names/{seed}")
@@ -149,6 +154,7 @@ def test_the_names_of_overlay_files_decide_the_order_of_refusals_and_nothing_els
         assert Counter((new_names.get(name, name), element) for name, element in old) == Counter(new)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(10))
 def test_the_order_in_which_overlay_files_were_written_decides_nothing(seed: int, tmp_path: Path) -> None:
     random = Random(f"written/{seed}")
@@ -158,6 +164,7 @@ def test_the_order_in_which_overlay_files_were_written_decides_nothing(seed: int
     assert refusals(made, tmp_path / "a", subjects) == refusals(backwards, tmp_path / "b", subjects)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(10))
 def test_a_condition_or_its_negation_always_refuses_a_well_formed_descriptor(seed: int, tmp_path: Path) -> None:
     """No absent or odd value makes both silent: what cannot be decided refuses under both."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import json
 import os
 import shutil
@@ -13,11 +14,13 @@ from typing import Any
 import pytest
 
 import capgate
+from capgate.plugins.api import Operator
 from capgate.policy.catalog import Catalog
 from capgate.policy.documents import DocumentError
-from capgate.policy.errors import CapgateError, PolicyInvalid
+from capgate.policy.errors import CapgateError, PolicyInvalid, Span
 from capgate.policy.rule_errors import RuleError
 from capgate.policy.ruleset import RuleFolder, load_ruleset
+from plugin_samples.faulty import Plugin
 
 CORPUS = Path(__file__).parents[1] / "corpus" / "rules"
 CASES = [json.loads(line) for line in (CORPUS / "expected.jsonl").read_text(encoding="utf-8").splitlines()]
@@ -266,6 +269,17 @@ def test_problems_come_in_the_order_of_files_and_lines(together: tuple[Path, tup
     assert len(places) == sum(len(case["problems"]) for case in CASES if case["case"].endswith(".yaml"))
 
 
+def test_an_operand_that_the_operator_of_a_plugin_does_not_take_is_told_in_its_words(tmp_path: Path) -> None:
+    near = Operator("near", lambda operand: None if operand == 1 else "expected 1", lambda value, operand: True)
+    path = write(tmp_path / "rules", "fine") / "fine.yaml"
+    path.write_text(path.read_text(encoding="utf-8").replace("equals: a", "near: 2"), encoding="utf-8")
+    with pytest.raises(PolicyInvalid) as caught:
+        capgate.open_gate(rules=[path.parent], plugins=[Plugin(capgate_operators=[near])])
+    (problem,) = caught.value.problems
+    assert (problem.id, problem.message) == ("operand-unfit", "'near': expected 1")
+    assert problem.span == Span(str(path), 7, 30)
+
+
 def test_every_trigger_of_a_broken_file_is_read(tmp_path: Path) -> None:
     names = [problem["id"] for case in CASES if case["case"] == "many-mistakes.yaml" for problem in case["problems"]]
     shutil.copy(CORPUS / "many-mistakes.yaml", tmp_path)
@@ -286,14 +300,14 @@ def test_a_file_that_this_user_may_not_read_is_named(tmp_path: Path, monkeypatch
     folder = write(tmp_path / "rules", "fine")
     odd = folder / "odd.yaml"
     odd.touch(mode=0)
-    opened = Path.open
+    opened = builtins.open
 
-    def refused(path: Path, *arguments: Any, **options: Any) -> Any:  # as for anyone but root
-        if path.name == "odd.yaml":
+    def refused(path: Any, *arguments: Any, **options: Any) -> Any:  # as for anyone but root
+        if str(path).endswith("odd.yaml"):
             raise PermissionError(13, "Permission denied")
         return opened(path, *arguments, **options)
 
-    monkeypatch.setattr(Path, "open", refused)
+    monkeypatch.setattr(builtins, "open", refused)
     (problem,) = problems(folder)
     assert (problem.id, problem.span and problem.span.file) == ("rules-unreadable", str(odd))
     assert "Permission denied" in problem.message

@@ -212,6 +212,7 @@ def test_any_bytes_as_a_ruleset_are_refused_with_a_place(catalog: Catalog, base:
     assert loaded(catalog, base, {"ruleset.yaml": content, "fine.yaml": rule}) is None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("chunk", range(5))
 def test_a_changed_rule_loads_and_judges_or_is_refused_with_a_place(
     chunk: int, catalog: Catalog, base: RuleFolder
@@ -228,6 +229,7 @@ def test_a_changed_rule_loads_and_judges_or_is_refused_with_a_place(
     assert 0 < took < 30
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("chunk", range(4))
 def test_a_changed_overlay_loads_and_judges_or_is_refused_with_a_place(
     chunk: int, catalog: Catalog, base: RuleFolder

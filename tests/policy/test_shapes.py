@@ -77,6 +77,7 @@ def shaped_like(part: Any) -> st.SearchStrategy[Any]:
     return st.one_of(*[right] * 8, VALUES)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_the_code_and_cerberus_take_the_same_documents(name: str) -> None:
     taken = refused = 0
@@ -163,3 +164,35 @@ def test_a_list_whose_items_may_be_anything_is_only_a_list() -> None:
     shape = Shape({"type": "list", "schema": {}}, "open list")
     assert shape.holds([1, None, {}])
     assert not shape.holds({})
+    assert shape.faults([1, None, {}]) == []
+    assert [fault.expected for fault in shape.faults({})] == ["list"]
+
+
+ODD_SCHEMAS: dict[str, dict[str, Any]] = {
+    "one of two types": {"required": True, "anyof": [{"type": "string"}, {"type": "list", "maxlength": 1}]},
+    "one of two types, or nothing": {"anyof": [{"type": "dict", "schema": {"b": {"type": "whole"}}}, {"type": "list"}]},
+    "nothing is said": {"meta": {}},
+    "required, of any type": {"required": True, "nullable": True},
+    "required, or null": {"required": True, "nullable": True, "type": "string"},
+    "a list that has to be there": {"required": True, "type": "list", "schema": {"type": "string", "minlength": 1}},
+    "an object of numbers": {"type": "dict", "valuesrules": {"type": "number", "min": 2}},
+    "an object of anything": {"type": "dict", "valuesrules": {}},
+    "an object of objects": {"type": "dict", "valuesrules": {"type": "dict", "schema": {"b": {"type": "boolean"}}}},
+    "null, or text of a form": {"nullable": True, "type": "string", "regex": "[ab]+"},
+    "text of a form": {"type": "string", "regex": "[ab]+"},
+    "a number of at least three": {"type": ["whole", "string"]},
+    "yes or no": {"type": "boolean"},
+}
+ODD_VALUES = (
+    None, True, 0, 2, 2.0, 2.5, "", "a", "abc", [], [1], ["a"], ["a", ""], {}, {"b": 1}, {"b": True},
+    {"b": {"b": True}}, {"b": {"b": 1}}, {"b": {"c": 1}}, {"c": 3}, {1: 2},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ODD_SCHEMAS)
+def test_a_document_holds_where_it_has_no_fault(name: str) -> None:
+    shape = Shape({"type": "dict", "schema": {"a": ODD_SCHEMAS[name]}}, name)
+    alone = Shape(ODD_SCHEMAS[name], name)
+    documents: list[Any] = [{}, {"other": 1}, {1: 1}, 5, *({"a": value} for value in ODD_VALUES)]
+    assert [shape.holds(document) for document in documents] == [not shape.faults(document) for document in documents]
+    assert [alone.holds(value) for value in ODD_VALUES] == [not alone.faults(value) for value in ODD_VALUES]

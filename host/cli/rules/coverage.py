@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from capgate.host.cli.common import folders, invalid_json, json_document, output_option, report_invalid
+from capgate.host.cli.common import folders, invalid_json, json_document, opened, output_option
 from capgate.host.cli.exits import Exit
 from capgate.host.cli.junit import Case, Trouble, document, invalid_document
 from capgate.host.cli.output import open_output
 from capgate.host.cli.page import Page, page_for, plural
 from capgate.host.cli.rules.explaining import condition_text, span_json
 from capgate.policy.authoring.truth import Truth
-from capgate.policy.errors import PolicyInvalid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,14 +70,10 @@ def command(folders: tuple[str, ...], fail_under: float, form: str, output: str 
     if isnan(fail_under):
         raise click.BadParameter("'nan' is not a share.", param_hint="'--fail-under'")
     with open_output(output, encoding=None if form == "text" else "utf-8") as out:
-        try:
-            gate = open_gate(rules=folders)
-        except PolicyInvalid as error:
-            report_invalid(error, sys.stderr)
-            if form == "json":
-                out.write(invalid_json(error, results=[], errors=[], summary=_summary((), 0)))
-            elif form == "junit":
-                out.write(invalid_document(error))
+        nothing = partial(invalid_json, results=[], errors=[], summary=_summary((), 0))
+        invalid = nothing if form == "json" else invalid_document if form == "junit" else None
+        gate = opened(lambda: open_gate(rules=folders), out, invalid)
+        if gate is None:
             return Exit.POLICY_INVALID
         gates = Gates(gate)
         suite = gather(gates, [Path(folder) for folder in folders])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from capgate.host.cli.common import invalid_json, output_option, report_invalid
+from capgate.host.cli.common import invalid_json, opened, output_option
 from capgate.host.cli.exits import Exit
 from capgate.host.cli.output import open_output
 from capgate.host.cli.page import page_for
@@ -76,13 +77,10 @@ def command(old: str, new: str, against: tuple[str, ...], placement: str, form: 
     from capgate.policy.authoring.settle import Subject
 
     with open_output(output, encoding=None if form == "text" else "utf-8") as out:
-        try:
-            sides = _sides(old, new)
-        except PolicyInvalid as error:
-            report_invalid(error, sys.stderr)
-            if form == "json":
-                nothing = {"loosened": None, "tightened": None, "bounds": None}
-                out.write(invalid_json(error, **nothing, results=[], errors=[], summary=summary([], [])))
+        unknown: dict[str, Any] = {"loosened": None, "tightened": None, "bounds": None}
+        nothing = partial(invalid_json, **unknown, results=[], errors=[], summary=summary([], []))
+        sides = opened(lambda: _sides(old, new), out, nothing if form == "json" else None)
+        if sides is None:
             return Exit.POLICY_INVALID
         if placement not in sides.old.catalog.placements:
             known = ", ".join(sides.old.catalog.placements)

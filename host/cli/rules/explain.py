@@ -9,15 +9,15 @@ import click
 from capgate.host.cli.common import (
     invalid_json,
     json_document,
+    opened,
     output_option,
-    report_invalid,
     rule_of,
     rules_option,
 )
 from capgate.host.cli.exits import Exit
 from capgate.host.cli.output import open_output
 from capgate.host.cli.page import page_for
-from capgate.policy.errors import CapgateError, PolicyInvalid
+from capgate.policy.errors import CapgateError
 
 __all__ = ["command"]
 
@@ -57,12 +57,8 @@ def command(
     from capgate.policy.text import escape
 
     with open_output(output, encoding="utf-8" if form == "json" else None) as out:
-        try:
-            gate = open_gate(rules=rules)
-        except PolicyInvalid as error:
-            report_invalid(error, sys.stderr)
-            if form == "json":
-                out.write(invalid_json(error))
+        gate = opened(lambda: open_gate(rules=rules), out, invalid_json if form == "json" else None)
+        if gate is None:
             return Exit.POLICY_INVALID
         rule = rule_of(gate, id)
         if placement not in gate.placements:

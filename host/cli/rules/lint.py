@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from capgate.host.cli.common import folders, invalid_json, json_document, output_option, report_invalid
+from capgate.host.cli.common import folders, invalid_json, json_document, opened, output_option
 from capgate.host.cli.exits import Exit
 from capgate.host.cli.output import open_output
 from capgate.host.cli.page import Page, page_for, plural
-from capgate.policy.errors import PolicyInvalid
 
 if TYPE_CHECKING:
     from capgate.policy.authoring.lint.linting import Report
@@ -55,12 +55,9 @@ def command(folders: tuple[str, ...], form: str, output: str | None) -> int:
     from capgate.policy.authoring.lint.linting import lint
 
     with open_output(output, encoding=None if form == "text" else "utf-8") as out:
-        try:
-            gate = open_gate(rules=folders)
-        except PolicyInvalid as error:
-            report_invalid(error, sys.stderr)
-            if form == "json":
-                out.write(invalid_json(error, results=[], ignored=[], undecided=[], summary=_summary(None)))
+        nothing = partial(invalid_json, results=[], ignored=[], undecided=[], summary=_summary(None))
+        gate = opened(lambda: open_gate(rules=folders), out, nothing if form == "json" else None)
+        if gate is None:
             return Exit.POLICY_INVALID
         report = lint(Gates(gate), [Path(folder) for folder in folders])
         if form == "json":

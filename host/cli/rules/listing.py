@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from capgate.host.cli.common import invalid_json, json_document, output_option, report_invalid, rules_option
+from capgate.host.cli.common import invalid_json, json_document, opened, output_option, rules_option
 from capgate.host.cli.exits import Exit
 from capgate.host.cli.output import open_output
 from capgate.host.cli.page import page_for
-from capgate.policy.errors import PolicyInvalid
 
 if TYPE_CHECKING:
     from capgate.policy.rulefile import Rule
@@ -38,12 +38,9 @@ def command(rules: tuple[str, ...], form: str, output: str | None) -> int:
     from capgate.host.assembly import open_gate
 
     with open_output(output, encoding="utf-8" if form == "json" else None) as out:
-        try:
-            gate = open_gate(rules=rules)
-        except PolicyInvalid as error:
-            report_invalid(error, sys.stderr)
-            if form == "json":
-                out.write(invalid_json(error, rules=[]))
+        nothing = partial(invalid_json, rules=[])
+        gate = opened(lambda: open_gate(rules=rules), out, nothing if form == "json" else None)
+        if gate is None:
             return Exit.POLICY_INVALID
         asked = dict.fromkeys(rule.id for stage in gate.rules.stages for rule, _ in stage.triggers)
         found = [gate.rules.rules[id] for id in asked]

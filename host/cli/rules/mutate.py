@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from capgate.host.cli.common import folders, invalid_json, output_option, report_invalid, rule_of
+from capgate.host.cli.common import folders, invalid_json, opened, output_option, rule_of
 from capgate.host.cli.exits import Exit
 from capgate.host.cli.output import open_output
 from capgate.host.cli.page import page_for
-from capgate.policy.errors import PolicyInvalid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,12 +69,9 @@ def command(
     if isnan(fail_under):
         raise click.BadParameter("'nan' is not a share.", param_hint="'--fail-under'")
     with open_output(output, encoding=None if form == "text" else "utf-8") as out:
-        try:
-            gate = open_gate(rules=folders)
-        except PolicyInvalid as error:
-            report_invalid(error, sys.stderr)
-            if form == "json":
-                out.write(invalid_json(error, results=[], errors=[], failing=[], summary=summary([])))
+        nothing = partial(invalid_json, results=[], errors=[], failing=[], summary=summary([]))
+        gate = opened(lambda: open_gate(rules=folders), out, nothing if form == "json" else None)
+        if gate is None:
             return Exit.POLICY_INVALID
         _known(ids, gate)
         mutation = Mutation(Gates(gate), [Path(folder) for folder in folders], ids)

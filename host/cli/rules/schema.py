@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import Final
 
 import click
 
-from capgate.host.cli.common import output_option, report_invalid, rules_option
+from capgate.host.cli.common import opened, output_option, rules_option
 from capgate.host.cli.exits import Exit
 from capgate.host.cli.output import open_output
-from capgate.policy.errors import PolicyInvalid
 
 __all__ = ["command"]
 
@@ -40,10 +38,8 @@ def command(kind: str, rules: tuple[str, ...], output: str | None) -> int:
     from capgate.policy.authoring.json_schema import json_schema
 
     with open_output(output, encoding="utf-8") as out:
-        try:
-            gate = open_gate(rules=rules)
-        except PolicyInvalid as error:
-            report_invalid(error, sys.stderr)
+        gate = opened(lambda: open_gate(rules=rules))
+        if gate is None:
             return Exit.POLICY_INVALID
         out.write(json.dumps(json_schema(kind, gate.catalog, gate.rules), indent=2) + "\n")
     return Exit.ADMITTED

@@ -11,15 +11,14 @@ import click
 from capgate.host.cli.common import (
     invalid_json,
     json_document,
+    opened,
     output_option,
-    report_invalid,
     rule_of,
     rules_option,
 )
 from capgate.host.cli.exits import Exit
 from capgate.host.cli.output import open_output
 from capgate.host.cli.page import Page, page_for
-from capgate.policy.errors import PolicyInvalid
 
 if TYPE_CHECKING:
     from capgate.policy.gate import Gate
@@ -48,12 +47,8 @@ def command(id: str, rules: tuple[str, ...], form: str, output: str | None) -> i
     from capgate.host.assembly import open_gate
 
     with open_output(output, encoding="utf-8" if form == "json" else None) as out:
-        try:
-            gate = open_gate(rules=rules)
-        except PolicyInvalid as error:
-            report_invalid(error, sys.stderr)
-            if form == "json":
-                out.write(invalid_json(error))
+        gate = opened(lambda: open_gate(rules=rules), out, invalid_json if form == "json" else None)
+        if gate is None:
             return Exit.POLICY_INVALID
         rule = rule_of(gate, id)
         if form == "json":

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from capgate.host.cli.common import folders, output_option, report_invalid
+from capgate.host.cli.common import folders, opened, output_option
 from capgate.host.cli.exits import Exit
 from capgate.host.cli.output import open_output
 from capgate.host.cli.page import page_for
-from capgate.policy.errors import PolicyInvalid
 
 if TYPE_CHECKING:
     from capgate.host.cli.rules.test_reports import TestReport
@@ -59,12 +58,9 @@ def command(folders: tuple[str, ...], init: str | None, form: str, output: str |
         return _init(init, folders)
     report = report_for(form, page_for(sys.stdout if output is None else None))
     with open_output(output, encoding=None if form == "text" else "utf-8") as out:
-        try:
-            gate = open_gate(rules=folders)
-        except PolicyInvalid as error:
-            report_invalid(error, sys.stderr)
-            if output is not None or form != "text":
-                out.write(report.invalid(error))
+        is_read = output is not None or form != "text"
+        gate = opened(lambda: open_gate(rules=folders), out, report.invalid if is_read else None)
+        if gate is None:
             return Exit.POLICY_INVALID
         text, code = _run(gate, [Path(folder) for folder in folders], report)
         out.write(text)
@@ -90,10 +86,8 @@ def _init(id: str, folders: tuple[str, ...]) -> int:
     from capgate.host.cli.common import rule_of
     from capgate.host.cli.rules.starting import write_cases
 
-    try:
-        gate = open_gate(rules=folders)
-    except PolicyInvalid as error:
-        report_invalid(error, sys.stderr)
+    gate = opened(lambda: open_gate(rules=folders))
+    if gate is None:
         return Exit.POLICY_INVALID
     rule = rule_of(gate, id, param_hint="'--init'")
     home = Path(rule.document.name).parent

@@ -11,12 +11,11 @@ from capgate.policy.authoring.lint.context import Context
 from capgate.policy.authoring.lint.evidence import asked_of
 from capgate.policy.authoring.lint.finding import Finding
 from capgate.policy.authoring.settle import Subject
-from capgate.policy.authoring.trials import TrialError, mechanism_problems
 from capgate.policy.documents import canonical
 from capgate.policy.errors import FactUnavailable
 from capgate.policy.rulefile import Example, Rule
 
-__all__ = ["duplicate_examples", "idle_examples", "missing_kinds", "unknown_mechanisms", "untested_triggers"]
+__all__ = ["duplicate_examples", "idle_examples", "missing_kinds", "untested_triggers"]
 
 _KINDS: Final = {True: "refused", False: "admitted"}
 _SHAPE: Final = "shape"
@@ -71,8 +70,6 @@ def idle_examples(context: Context) -> Iterator[Finding]:
 def _reached(example: Example, rule: Rule, context: Context) -> tuple[bool, bool]:
     """Whether the stage `shape` stopped an example before it came to the rule, and whether the rule was asked."""
     given = read_given(example.given)
-    if not set(given.mechanisms or ()) <= set(context.catalog.capabilities):
-        return False, True  # such an example is not run
     try:
         asked = asked_of(Subject(example.descriptor, given), context.gates)
     except FactUnavailable:
@@ -102,14 +99,3 @@ def untested_triggers(context: Context) -> Iterator[Finding]:
             message = f"no example and no case makes {asker.named} refuse"
             remedy = "Add an example under 'refused' that this trigger refuses."
             yield context.finding("trigger-without-example", asker.rule, asker.trigger.source, message, remedy)
-
-
-def unknown_mechanisms(context: Context) -> Iterator[Finding]:
-    """Examples that suppose a mechanism for what is no capability."""
-    for rule in context.rules:
-        for example in rule.examples:
-            at = (*example.source, "given")
-            problems: list[TrialError] = list(mechanism_problems(example.given, at, rule.document, context.catalog))
-            for problem in problems:
-                assert problem.span is not None, "a problem of an example has a place"
-                yield Finding("given-unknown-mechanism", problem.span, problem.message, problem.hint, rule.id)

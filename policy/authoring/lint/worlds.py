@@ -86,12 +86,12 @@ class Worlds:
         if isinstance(operand, Each):
             parts = tuple(self.resolved(part, given) for part in operand.checks)
             known = tuple(part for part in parts if part is not None and part.operand is not TAKEN)
-            return replace(check, operand=Each(known)) if len(known) == len(parts) else None
+            return check._replace(operand=Each(known)) if len(known) == len(parts) else None
         if not isinstance(operand, Fact):
             return check
         term = operand.reference.term
         if term.origin == "constant":
-            return replace(check, operand=self.constant(term.fact, given))
+            return check._replace(operand=self.constant(term.fact, given))
         if term.fact == "host.taken" and check.operator in ("in", "not_in"):
-            return replace(check, operand=TAKEN)
+            return check._replace(operand=TAKEN)
         return None

@@ -161,6 +161,25 @@ def test_the_input_of_a_module_is_given_by_name(capgate: Capgate) -> None:
     assert '"input":"x"' in done.err
 
 
+def test_one_extension_is_followed_from_proposal_to_revocation(capgate: Capgate, folder: Path, buoy: str) -> None:
+    """As a stranger: propose, read the plan, admit exactly that, call, look it up, revoke, be refused."""
+    bounds = {"hosts": ["127.0.0.1"], "maxRequests": 2}
+    Path("buoy.json").write_text(json.dumps(fetch_descriptor(bounds=bounds)))
+    assert "pending" in capgate("propose", "buoy.json").out
+    assert "refused by not-admitted" in capgate("call", "buoy_get", "--url", buoy).out
+    shown = capgate("admit", "buoy-feed", "--format", "json")
+    assert (shown.code, shown.json["plan"]["gate"]["decision"]) == (1, "admitted")
+    done = capgate("admit", "buoy-feed", "--yes", "--plan-digest", shown.json["plan"]["digest"])
+    assert done.code == 0
+    called = capgate("call", "buoy_get", "--url", buoy, "--format", "json").json
+    assert (called["result"]["body"], called["budget"]) == ("calm", "1/2")
+    found = capgate("audit", "grep", called["result"]["correlationId"])
+    assert "buoy_get: network https://buoys.test/v1/latest?token=[redacted]: allow (buoy-feed)" in found.out
+    assert capgate("revoke", "buoy-feed", "--yes").code == 0
+    refused = capgate("call", "buoy_get", "--url", buoy)
+    assert (refused.code, "unknown-tool" in refused.out) == (1, True)
+
+
 # The audit
 
 

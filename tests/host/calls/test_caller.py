@@ -203,6 +203,7 @@ def test_a_call_is_told_on_the_console_without_secrets(make_world: Callable[...,
         "https:\\\\tok3n:@a.test",
         "//tok3n@a.test",
         " https://to\tk3n@a.test/",
+        "ht\ttps:/\n/tok3n@a.test/",
     ],
 )
 def test_userinfo_of_a_url_is_never_written(world: World, url: str) -> None:

@@ -42,7 +42,7 @@ ARGUMENTS = ("url", "path", "content", "query", "input", "a", "b")
 def written(world: World) -> str:
     """All that is on the console and in files, the proposals apart, which say what was proposed."""
     folder = world.settings.workspace.parent
-    files = [path for path in folder.rglob("*") if path.is_file() and not path.suffix == ".json"]
+    files = [path for path in folder.rglob("*") if path.is_file() and path.suffix != ".json"]
     return world.out.getvalue() + world.err.getvalue() + "".join(path.read_text() for path in files)
 
 
@@ -56,25 +56,31 @@ def check(world: World, *results: Any) -> None:
         assert "c4nary" not in text
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("environ", [{}, {"SOME_TOKEN": CANARY}], ids=["by its shape", "known"])
-def test_no_argument_is_written_with_its_secret(
-    make_world: Callable[..., World], shape: str, environ: dict[str, str]
-) -> None:
-    if shape == "known" and not environ:
-        pytest.skip("a bare word is no secret unless it is known")
-    world = make_world(environ=environ)
+#: Those that are no secrets by their shape alone: a bare word, and a user without a password outside of a URL.
+_PLAIN = ("known", "user alone")
+
+
+@pytest.mark.parametrize(
+    ("shape", "is_known"),
+    [(shape, known) for known in (True, False) for shape in SHAPES if known or shape not in _PLAIN],
+)
+def test_no_argument_is_written_with_its_secret(make_world: Callable[..., World], shape: str, is_known: bool) -> None:
+    world = make_world(environ={"SOME_TOKEN": CANARY} if is_known else {})
     text = SHAPES[shape]
     world.admit(fetch_descriptor())
-    urls = ("url",) if shape == "user alone" and not environ else ARGUMENTS
-    world.interfaces.answers = [Refused("fetch-failed", f"the network said: {text}", {"chain": [text]}) for _ in urls]
-    results = [world.call("buoy_get", {name: text}) for name in urls if shape != "user alone" or environ]
-    if shape == "user alone" and not environ:
-        world.interfaces.answers = [Refused("bad-url", "it has a user")]
-        world.call("buoy_get", {"url": text})
+    said = f"the network said: {text}"
+    world.interfaces.answers = [Refused("fetch-failed", said, {"chain": [text]}) for _ in ARGUMENTS]
+    results = [world.call("buoy_get", {name: text}) for name in ARGUMENTS]
 
-    assert all(result["refused"] == "fetch-failed" for result in results)
+    assert [result["refused"] for result in results] == ["fetch-failed"] * len(ARGUMENTS)
     check(world, *results)
+
+
+def test_a_user_alone_is_no_secret_but_in_a_url(world: World) -> None:
+    world.admit(fetch_descriptor())
+    world.interfaces.answers = [Refused("bad-url", "it has a user")]
+
+    check(world, world.call("buoy_get", {"url": SHAPES["user alone"]}))
 
 
 @pytest.mark.parametrize("shape", SHAPES)

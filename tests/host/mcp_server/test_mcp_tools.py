@@ -251,12 +251,11 @@ def test_no_more_clients_are_told_than_there_is_room_for(world: World, monkeypat
     monkeypatch.setattr(changes, "MOST_LISTENERS", 1)
 
     async def ask() -> None:
-        async with connected(world.server, "legacy") as (_, first):
-            async with connected(world.server, "legacy") as (other, _):
-                assert await names(other) == OWN
-                assert len(world.server._changes.bus._listeners) == 1
-                await anyio.to_thread.run_sync(world.admit, clock_descriptor())
-                await first.wait()
+        async with connected(world.server, "legacy") as (_, first), connected(world.server, "legacy") as (other, _):
+            assert await names(other) == OWN
+            assert len(world.server._changes.bus._listeners) == 1
+            await anyio.to_thread.run_sync(world.admit, clock_descriptor())
+            await first.wait()
         assert world.server._changes.bus._listeners == {}
         async with connected(world.server, "legacy") as (client, _):
             await names(client)

@@ -36,6 +36,7 @@ from capgate.host.mediation.addresses import classify, read_nat64_prefix
         ("fe80::1%eth0", "link-local"),
         ("febf:ffff::1", "link-local"),
         ("fec0::1", "private"),
+        ("fc00::1", "private"),
         ("fd00::1", "private"),
         ("fd00:ec2::254", "metadata"),
         ("ff02::1", "multicast"),
@@ -169,6 +170,15 @@ def test_a_listed_prefix_says_nothing_of_what_is_outside_of_it() -> None:
     ]
 
     assert kinds == ["embedded", "embedded", "metadata"]
+
+
+def test_metadata_stays_sealed_inside_a_listed_prefix() -> None:
+    prefix = read_nat64_prefix("fd00:ec2::/96")
+    assert prefix is not None
+    address = classify("fd00:ec2::254", [prefix])
+
+    assert address is not None
+    assert address.kind == "metadata"
 
 
 def test_a_translated_address_has_a_zero_in_octet_8() -> None:

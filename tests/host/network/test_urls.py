@@ -75,6 +75,14 @@ def test_what_only_one_of_both_reads_is_no_url(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "text", ["http://u:p@a.test/", "http://@a.test/", "http:u@a.test", "\\\\u@a.test", "//@a.test"]
+)
+def test_a_user_name_is_called_what_it_is(text: str) -> None:
+    with pytest.raises(BadUrl, match="user name or a password"):
+        read_url(text, None if text.startswith("http") else BASE)
+
+
+@pytest.mark.parametrize(
     ("text", "href"),
     [
         ("", "https://a.test:8443/x/y?z"),
@@ -99,6 +107,8 @@ def test_what_only_one_of_both_reads_is_no_url(text: str) -> None:
         ("/\t/b.test/", None),
         ("/\t/@b.test/", None),
         ("/\t/u@b.test/", None),
+        ("/\t/u@a.test:8443/", None),
+        ("/\t/a.test:0/", None),
         ("//", None),
         ("//b..test/", None),
         ("mailto:u@b.test", None),

@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import schemathesis
 from hypothesis import HealthCheck, settings
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi import checks as openapi_checks
 
 import capgate
 from capgate.host.web.openapi import description
 from web_server import Server
 
-# It asks for a newer rich than the oldest that capgate works with.
-schemathesis = pytest.importorskip("schemathesis")
-openapi_checks = pytest.importorskip("schemathesis.specs.openapi.checks")
 CHECKS = [
-    pytest.importorskip("schemathesis.checks").not_a_server_error,
+    not_a_server_error,
     openapi_checks.status_code_conformance,
     openapi_checks.content_type_conformance,
     openapi_checks.response_headers_conformance,

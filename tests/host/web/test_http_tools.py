@@ -114,9 +114,10 @@ def test_slow_tools_keep_nothing_else_waiting(server: Server, monkeypatch: pytes
             body = {"action": {"verb": "extension", "name": "x"}}
             calls = [asyncio.create_task(client.post("/api/turn", json=body)) for _ in range(60)]
             try:
-                while not begun.acquire(blocking=False):
-                    await asyncio.sleep(0)
-                listed = await client.get("/api/extensions")
+                async with asyncio.timeout(30):
+                    while not begun.acquire(blocking=False):
+                        await asyncio.sleep(0)
+                    listed = await client.get("/api/extensions")
             finally:
                 go_on.set()
             return listed.status_code, len([await call for call in calls])

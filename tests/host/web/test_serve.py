@@ -61,6 +61,21 @@ def test_the_code_is_printed_at_once(serve: Callable[..., Served]) -> None:
     assert served.post("/api/extensions/approve", entered).json()["decision"] == "admitted"
 
 
+def test_codes_that_an_earlier_server_left_are_gone(serve: Callable[..., Served]) -> None:
+    first = serve()
+    first.start()
+    first.post("/api/extensions/proposals", {"descriptor": TIDE})
+    first.post("/api/extensions/approval-request", {"id": "tide-clock"})
+    pending = first.extensions / ".pending-approval.json"
+    assert pending.exists()
+    first.process.kill()
+    first.process.wait()
+    assert pending.exists()
+
+    serve().start()
+    assert not pending.exists()
+
+
 def test_the_token_is_written_nowhere_even_if_somebody_sends_it(serve: Callable[..., Served]) -> None:
     served = serve()
     served.start()

@@ -1,0 +1,1 @@
+"""A plugin for capgate: tools of servers that speak the Model Context Protocol."""

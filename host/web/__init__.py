@@ -1,0 +1,1 @@
+"""The thin HTTP shim: it parses a request, calls the host, and renders the answer."""
