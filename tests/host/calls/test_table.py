@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -218,6 +219,21 @@ def test_a_changed_module_is_refused_without_a_word_of_it(world: World) -> None:
     assert "digest-mismatch" in result
     assert changed not in result
     assert "secret" not in result
+
+
+def test_a_tool_of_the_shelf_is_called_without_an_admission(make_world: Callable[..., World], tmp_path: Path) -> None:
+    shelf = tmp_path / "shelf"
+    shelf.mkdir()
+    digest = put(shelf, ECHO.replace('"run"', '"sha256"'), "hash.wasm")
+    listed = {"id": "hash", "wasm": "hash.wasm", "digest": digest, "description": "Hashes", "capability": "none"}
+    (shelf / "manifest.json").write_text(json.dumps({"name": "s", "version": "1", "tools": [listed]}))
+    world = make_world(shelf=shelf)
+    world.use(Machine(world.settings, Network(resolver=Names()), world.clock, world.console))
+
+    found = world.call("hash", {"input": "tide"})
+    done = {"ok": True, "action": "wasm", "tool": "hash", "returned": 4, "output": "00" * 32}
+    assert found == done | {"digest": digest, "inputBytes": 4}
+    assert [line["rule"] for line in world.audited()] == ["wasm-shelf-hash"]
 
 
 # What is not called, and what a model has besides
