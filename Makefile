@@ -26,6 +26,7 @@ soak: .venv/.test
 bench: .venv/.bench
 	$(BIN)/python -m bench $(BENCH)
 	$(BIN)/python -m bench.http_load $(BENCH)
+	$(BIN)/python -m bench.mediation $(BENCH)
 
 .venv/.bench: setup.cfg pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[bench,host]'

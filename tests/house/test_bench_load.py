@@ -64,3 +64,11 @@ def test_the_load_bench_runs() -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "| **`POST /v1/decide`** |" in done.stdout
+
+
+def test_the_bench_of_mediation_runs() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "bench.mediation", "--quick"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "| `http-get`, 200 bytes" in done.stdout
