@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import Final, NamedTuple
 
 from capgate.policy.codegen import constant, is_bound_in_passing, joined
@@ -251,8 +251,9 @@ def _merged(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
             yield from group
             continue
         tests = [statement.test for statement in group if isinstance(statement, ast.If)]
-        # What asks the least goes first: it often answers what the others ask, too.
-        tests.sort(key=lambda test: not isinstance(test, ast.Compare))
+        if all(map(_cannot_fail, tests)):
+            # What asks the least goes first: it often answers what the others ask, too.
+            tests.sort(key=lambda test: not isinstance(test, ast.Compare))
         yield ast.If(joined(tests, every=False), [ast.Return(constant(rule))], [])
 
 
@@ -265,14 +266,25 @@ def _returned(statement: ast.stmt) -> str | None:
 
 
 def _without_implied(parts: Sequence[ast.expr]) -> list[ast.expr]:
-    """Alternatives without those that others hold for anyway: what is absent is no text either."""
-    asked = [(part, _question(part)) for part in parts]
-    other_kinds = {question.local: question.kind for _, question in asked if question and not question.positive}
-    return [
-        part
-        for part, question in asked
-        if question is None or not question.positive or other_kinds.get(question.local, question.kind) == question.kind
-    ]
+    """Alternatives without those that a later one holds for anyway: what is absent is no text either."""
+    return [part for number, part in enumerate(parts) if not _is_implied(part, parts[number + 1 :])]
+
+
+def _is_implied(part: ast.expr, later: Sequence[ast.expr]) -> bool:
+    question = _question(part)
+    if question is None or not question.positive:
+        return False
+    for other in takewhile(_cannot_fail, later):
+        found = _question(other)
+        if found and not found.positive and found.local == question.local and found.kind != question.kind:
+            return True
+    return False
+
+
+def _cannot_fail(test: ast.expr) -> bool:
+    """Whether a test is certain not to ask a plugin, which could say that it does not know."""
+    calls = [node.func for node in ast.walk(test) if isinstance(node, ast.Call)]
+    return all(isinstance(called, ast.Name) and called.id in ("type", "len") for called in calls)
 
 
 def _targets(target: ast.expr) -> list[str]:

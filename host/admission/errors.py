@@ -51,7 +51,7 @@ class AdmissionError(CapgateError):
         "unknown-proposal": (404, "Stage it first, or look at the inventory for what waits."),
         "unknown-catalogue-entry": (404, "Look at the catalogue for what there is."),
         "extension-not-admitted": (404, "Look at the inventory for what runs."),
-        "already-admitted": (200, "Revoke it first, or reconfigure it."),
+        "already-admitted": (200, "Revoke it first, or change it."),
         "unreadable": (200, "Mend or remove the file."),
         "plan-changed": (409, "Read the plan again, and decide on that one."),
         # Approval codes (contract 5).

@@ -77,9 +77,9 @@ class AdmissionHost:
         """Counts one request of an extension; see `Store.charge`."""
         return self.context.store.charge(id, window, period, limit)
 
-    def propose(self, descriptor: object, *, actor: Actor) -> dict[str, Any]:
+    def propose(self, descriptor: object, *, actor: Actor, source: str = "model") -> dict[str, Any]:
         """Files what a model, or anyone, proposes (contract 4, ``/proposals``)."""
-        return staging.propose(self.context, descriptor, actor=actor)
+        return staging.propose(self.context, descriptor, actor=actor, source=source)
 
     def sideload(self, id: object, *, confirm: bool, actor: Actor) -> dict[str, Any]:
         """Files an entry of the catalogue (contract 4, ``/sideload``)."""

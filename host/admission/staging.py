@@ -16,6 +16,7 @@ from capgate.policy.verdict import content_digest, submitted
 __all__ = ["propose", "sideload", "stage", "stage_local"]
 
 _FILED: Final = "Filed for review. It is NOT loaded: nothing of it runs until the host has read its plan and admits it."
+_RUNS: Final = "This very content was admitted already, and runs; filing it again changed nothing."
 
 
 def propose(context: Context, descriptor: object, *, actor: Actor, source: str = "model") -> dict[str, Any]:
@@ -26,7 +27,7 @@ def propose(context: Context, descriptor: object, *, actor: Actor, source: str =
     """
     with context.turn() as turn:
         filed, revision = stage(context, turn, at_proposal_door(descriptor), source=source, actor=actor)
-    return _answer(filed, revision) | {"proposal": filed.to_json(), "note": _FILED}
+    return _answer(filed, revision) | {"proposal": filed.to_json()}
 
 
 def sideload(context: Context, id: object, *, confirm: bool, actor: Actor) -> dict[str, Any]:
@@ -44,7 +45,7 @@ def sideload(context: Context, id: object, *, confirm: bool, actor: Actor) -> di
     descriptor = at_proposal_door(context.catalogue.entries[name] | {"id": id})
     with context.turn() as turn:
         filed, revision = stage(context, turn, descriptor, source="catalogue", actor=actor)
-    return _answer(filed, revision) | {"proposal": filed.to_json(), "plan": plan, "note": _FILED}
+    return _answer(filed, revision) | {"proposal": filed.to_json(), "plan": plan}
 
 
 def stage_local(context: Context, descriptor: object, *, actor: Actor) -> dict[str, Any]:
@@ -58,7 +59,7 @@ def stage_local(context: Context, descriptor: object, *, actor: Actor) -> dict[s
         filed, revision = stage(context, turn, data, source="local", actor=actor)
         ledger = turn.ledger
     plan = context.plan_json(context.find(filed.id, ledger), context.running.current())
-    return _answer(filed, revision) | {"plan": plan, "note": _FILED}
+    return _answer(filed, revision) | {"plan": plan}
 
 
 def local(context: Context, descriptor: object) -> dict[str, Any]:
@@ -109,7 +110,8 @@ def _filed(context: Context, turn: Turn, id: str) -> Proposal | AdmissionError |
 
 
 def _answer(filed: Proposal, revision: int) -> dict[str, Any]:
-    return {"ok": True, "id": filed.id, "state": filed.state, "revision": revision}
+    note = _RUNS if filed.state == "admitted" else _FILED
+    return {"ok": True, "id": filed.id, "state": filed.state, "revision": revision, "note": note}
 
 
 def settle(turn: Turn, subject: Subject, state: str, refusal: dict[str, str] | None) -> None:

@@ -110,7 +110,9 @@ def folder_of(root: Root | None) -> Path:
         Refused: ``root-not-declared``, or ``no-page``: a page holds it.
     """
     if root is None:
-        raise Refused("root-not-declared", "no root is declared")
+        raise Refused(
+            "root-not-declared", "no root is declared: name a workspace when the host starts, or declare a root"
+        )
     if root.path is None:
         raise Refused("no-page", "the root belongs to a page, and none is connected", {"via": "page"})
     return root.path

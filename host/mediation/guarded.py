@@ -32,14 +32,9 @@ class _Guarded(socket.socket):
         return count
 
     def send(self, *args: Any, **options: Any) -> int:
-        """As of a socket."""
+        """As of a socket; TLS sends all in many of these, where plain TCP has one time-out for all."""
         self.settimeout(self.deadline.left())
         return super().send(*args, **options)
-
-    def sendall(self, *args: Any, **options: Any) -> None:
-        """As of a socket."""
-        self.settimeout(self.deadline.left())
-        super().sendall(*args, **options)
 
 
 class GuardedSocket(_Guarded):

@@ -306,8 +306,9 @@ def test_a_limit_at_the_largest_number_is_told_from_the_one_below_it(
 
 
 def test_a_change_can_loosen_and_tighten_at_once(rules: Rules, write: Write) -> None:
-    write("old/model.yaml", other_rule("model", "{descriptor.source: {equals: model}}"))
-    write("new/model.yaml", other_rule("model", "{descriptor.source: {equals: local}}"))
+    here = "{{all: [{{descriptor.source: {{equals: {}}}}}, {{descriptor.runsIn: {{not_in: [remote]}}}}]}}"
+    write("old/model.yaml", other_rule("model", here.format("model")))
+    write("new/model.yaml", other_rule("model", here.format("local")))
     done = rules("diff", "old", "new", "--format", "json").json
     assert done["loosened"]["descriptor"]["source"] == "model"
     assert done["tightened"]["descriptor"]["source"] == "local"
@@ -340,6 +341,10 @@ def test_what_is_found_in_something_large_is_made_small(sides: Callable[..., tup
         [
             {"stage": "tools", "when": {"tool.params.url": {"equals": "zeta"}}},
             {"stage": "shape", "when": {"fault.path": {"equals": "$.tools[0].params"}}},
+        ],
+        [
+            {"stage": "bounds", "when": {"descriptor.bounds.hosts": {"equals": "zeta"}}},
+            {"stage": "bounds", "when": {"descriptor.bounds": {"type": "null"}}},
         ],
         [
             {"stage": "tools", "when": {"tool.name": {"equals": "zeta"}}},

@@ -10,7 +10,7 @@ import pytest
 
 import capgate
 from capgate.plugins.api import Fact, Operator, hookimpl
-from capgate.policy.authoring.given import Gates
+from capgate.policy.authoring.given import Gates, Given
 from capgate.policy.authoring.lint import witness
 from capgate.policy.authoring.lint.linting import Report, lint
 from capgate.policy.authoring.lint.shape import difference, documents
@@ -202,6 +202,13 @@ def test_the_smallest_is_looked_for_no_longer_than_it_is_worth() -> None:
     found = witness.smallest(wide, lambda subject: len(subject.descriptor) >= 20)
     assert len(found.descriptor) == 20
     assert witness.smallest(wide, lambda subject: False) == wide
+
+
+def test_what_a_witness_is_judged_against_is_as_usual_where_that_shows_it_too() -> None:
+    unusual = Given("browser", ("a",), ("read",))
+    assert witness.smallest(Subject({}, unusual), lambda subject: True) == Subject({})
+    told = witness.smallest(Subject({}, unusual), lambda subject: bool(subject.given.taken))
+    assert told.given == Given(taken=("a",))
 
 
 def test_what_a_witness_is_judged_against_is_shown_and_a_long_one_is_cut() -> None:

@@ -52,6 +52,7 @@ NEVER = [
     ("bounds", "{all: [{placement.mechanism.read: {exists: true}}, {placement.mechanisms: {lacks: read}}]}"),
     ("bounds", "{catalog.primitives: {contains: shell}}"),
     ("bounds", "{host.taken: {empty: true}}"),
+    ("bounds", "{all: [{host.taken: {contains: zeta}}, {descriptor.id: {minlength: 101}}]}"),
     ("bounds", "{all: [{descriptor.id: {matches: '[a-f]{8}'}}, {descriptor.id: {maxlength: 7}}]}"),
     ("capabilities", "{all: [{capability: {equals: read}}, {subject.capabilities: {lacks: read}}]}"),
     ("hosts", "{subject.capabilities: {lacks: network}}"),
@@ -169,6 +170,11 @@ def test_a_trigger_that_always_holds_is_found_with_the_smallest_descriptor(
         ("{entry: placement.mechanism.exec}", "{entry: {in: []}}", set()),
         ("{entry: placement.mechanisms}", "{entry: {equals: exec}}", set()),
         ("{entry: host.taken}", "{entry: {equals: task_status}}", set()),
+        (
+            "{entry: descriptor.bounds.hosts}",
+            "{all: [{entry: {equals: a}}, {descriptor.bounds.hosts: {contains: b}}, {subject.tools: {empty: true}}]}",
+            set(),  # it refuses where there is no list
+        ),
         ("{entry: catalog.primitives}", "{entry: {equals: shell}}", {"trigger-never-holds"}),
     ],
 )

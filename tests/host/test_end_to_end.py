@@ -220,7 +220,7 @@ def test_by_the_command_line(start: Callable[[], Host], buoy: Server, tmp_path: 
     assert "refused by not-admitted" in capgate("call", "buoy_get", code=1)
 
     shown = capgate("admit", "buoy-feed", code=1)  # Nobody is there to be asked, so nothing is done but to show it.
-    assert "buoy-feed: admitted" in shown
+    assert "buoy-feed: would be admitted" in shown
     assert f"127.0.0.1:{buoy.port}" in shown
     was_read(host.plan("buoy-feed"), buoy)
 

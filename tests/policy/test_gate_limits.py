@@ -40,6 +40,27 @@ def test_a_fact_that_fails_refuses_by_both_entries_alike(tmp_path: Path, severit
     assert gate.decide(CLOCK) == gate.admit(CLOCK).rule == "fact-unavailable"
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({"plugin.boom.f": {"type": "string", "minlength": 3}}, {"descriptor.id": {"equals": "clock"}}),
+        ({"descriptor.name": {"exists": False}}, {"plugin.boom.f": {"type": "string", "minlength": 3}}),
+        (
+            {"any": [{"descriptor.name": {"exists": False}}, {"plugin.boom.f": {"minlength": 3}}]},
+            {"not": {"descriptor.name": {"type": "string"}}},
+        ),
+    ],
+)
+def test_what_is_asked_first_decides_whether_a_failing_fact_is_asked_at_all(
+    tmp_path: Path, first: dict[str, Any], second: dict[str, Any]
+) -> None:
+    asks = rule("asks", first)
+    asks["triggers"].append({**asks["triggers"][0], "when": second})
+    gate = capgate.open_gate(rules=[overlay(tmp_path / "rules", asks=asks)], plugins=[Boom()])
+    expected = "fact-unavailable" if "plugin.boom.f" in first else "asks"
+    assert gate.decide(CLOCK) == gate.admit(CLOCK).rule == expected
+
+
 @pytest.mark.parametrize("severity", ["warn", "refuse"])
 def test_a_stage_over_a_fact_that_fails_refuses_by_both_entries_alike(tmp_path: Path, severity: str) -> None:
     stages = {"language": 1, "stages": [{"name": "own", "after": "tools", "for_each": {"it": "plugin.boom.many"}}]}

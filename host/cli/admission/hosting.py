@@ -139,7 +139,9 @@ def plan_shown(plan: Mapping[str, Any]) -> str:
     from capgate.host.cli.render_plan import sections_text
 
     page, gate = page_for(sys.stdout), plan["gate"]
-    rows = [page.bold(f"{plan.get('id', '')}: {gate['decision']}")]
+    rows = [page.bold(f"{plan.get('id', '')}: would be {gate['decision']}")]
+    if plan.get("state") == "refused" and plan["refusal"]["rule"] == "host-deny":
+        rows += page.lines("The host denied this content before.", 2, 2)
     for refusal in gate["refusals"]:
         rows += page.lines(f"{refusal['rule']} at {refusal['path']}: {refusal['reason']}", 2, 4)
         rows += page.lines(refusal["remedy"], 4, 4)

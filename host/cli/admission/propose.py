@@ -20,7 +20,7 @@ def command(path: str, workspace: str | None, extensions: str | None, rules: tup
     """
     descriptor = read_descriptor(path)
     with hosting(workspace, extensions, rules) as host:
-        answer = host.propose(descriptor, actor=actor())
+        answer = host.propose(descriptor, actor=actor(), source="local")
     show(
         answer,
         form,

@@ -6,6 +6,7 @@ import datetime
 import ipaddress
 import socket
 import ssl
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -78,10 +79,15 @@ def authority(tmp_path: Path) -> Authority:
 
 
 def over_tls(
-    port: int, ca_file: Path | None, hosts: tuple[str, ...] = ("a.test", "b.test"), limit: int = 1 << 20
+    port: int,
+    ca_file: Path | None,
+    hosts: tuple[str, ...] = ("a.test", "b.test"),
+    *,
+    limit: int = 1 << 20,
+    seconds: float = 20,
 ) -> Session:
     names = Names({name: [PUBLIC] for name in ("a.test", "b.test")})
-    settings = NetworkSettings(ca_file=str(ca_file) if ca_file else None, max_bytes=limit, seconds=20)
+    settings = NetworkSettings(ca_file=str(ca_file) if ca_file else None, max_bytes=limit, seconds=seconds)
     return session(hosts, resolver=names, dialer=Wire(port), settings=settings)
 
 
@@ -156,10 +162,52 @@ def test_the_deadline_holds_under_tls(authority: Authority, silent: str) -> None
     said = {"answer": b"", "body": b"HTTP/1.1 200 OK\r\n\r\nx"}.get(silent, b"")
     wrap: Wrap = waiting if silent == "handshake" else authority.server("a.test")
     with serving(lambda path, connection: (connection.sendall(said), connection.recv(1))[0], wrap) as server:
-        settings = NetworkSettings(ca_file=str(authority.file), seconds=0.5)
-        one = session(["a.test"], resolver=Names({"a.test": [PUBLIC]}), dialer=Wire(server.port), settings=settings)
+        assert over_tls(server.port, authority.file, seconds=0.5).refusal("https://a.test/") == "time-exceeded"
 
-        assert one.refusal("https://a.test/") == "time-exceeded"
+
+@pytest.mark.parametrize("start", [b"HTTP/1.1 200 ", b"HTTP/1.1 200 OK\r\n\r\n"])
+def test_drops_under_tls_do_not_move_the_deadline(authority: Authority, start: bytes) -> None:
+    gone = threading.Event()
+
+    def script(path: str, connection: socket.socket) -> None:
+        connection.sendall(start)
+        for _ in range(500):
+            gone.wait(0.02)
+            connection.sendall(b"1")
+
+    with serving(script, authority.server("a.test")) as server:
+        assert over_tls(server.port, authority.file, seconds=0.5).refusal("https://a.test/") == "time-exceeded"
+
+
+def test_a_reader_in_no_hurry_does_not_move_the_deadline(authority: Authority) -> None:
+    gone = threading.Event()
+    wrap = authority.server("a.test")
+
+    def slowly(plain: socket.socket) -> socket.socket:
+        connection = wrap(plain)
+        for _ in range(500):
+            if gone.wait(0.02):
+                break
+            connection.recv(65536)
+        return connection
+
+    with serving(says(), slowly) as server:
+        one = over_tls(server.port, authority.file, seconds=0.5)
+        with pytest.raises(Refused) as raised:
+            one.fetch.request("POST", "https://a.test/", body=bytes(100_000_000))
+        gone.set()
+
+    assert raised.value.id == "time-exceeded"
+
+
+def test_what_surrounds_a_body_counts_under_tls_too(authority: Authority) -> None:
+    def script(path: str, connection: socket.socket) -> None:
+        connection.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n")
+        while True:
+            connection.sendall(b"X-Trailer: x\r\n" * 100)
+
+    with serving(script, authority.server("a.test")) as server:
+        assert over_tls(server.port, authority.file, limit=10_000).refusal("https://a.test/") == "over-budget"
 
 
 def waiting(plain: socket.socket) -> socket.socket:
