@@ -136,9 +136,7 @@ def _no_page(url: str, id: str, why: str, section: str = "7 http-get", **details
 
 _NOW = "Friday, 15 January 2027, 08:00:00 UTC"
 _NAMES = ["fifo", "inside.txt", "loop", "notes.txt", "odd.bin", "out.txt", "outdir", "sub", "tohidden"]
-_NO_ROOT = refused(
-    "root-not-declared", "no root is declared: name a workspace when the host starts, or declare a root"
-)
+_NO_ROOT = refused("root-not-declared", "no root is declared: name a workspace when the host starts, or declare a root")
 _NO_PAGE = refused("no-page", "the root belongs to a page, and none is connected", via="page")
 _KEPT = "belongs to the audit or the proposals, which the host keeps"
 _DOT = "has a dotfile in it, and host secrets live behind that line"

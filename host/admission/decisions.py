@@ -61,7 +61,10 @@ def admit(
         if decision == "deny":
             return _deny(context, turn, subject, registry, actor=actor, method=method)
         if subject.digest in turn.ledger.denied.get(name, ()) and not override_deny:
-            refusal = {"rule": HOST_DENY, "why": "the host denied this content; overrideDeny (on the command line --override-deny) admits it"}
+            refusal = {
+                "rule": HOST_DENY,
+                "why": "the host denied this content; overrideDeny (on the command line --override-deny) admits it",
+            }
             return _refused(turn, subject, refusal, actor)
         return admit_subject(context, turn, subject, registry, plan["digest"], actor=actor, method=method)
 

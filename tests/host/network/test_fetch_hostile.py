@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from capgate.host.mediation.deadline import Deadline
+from capgate.host.mediation.guarded import guard
 from capgate.host.mediation.network import NetworkSettings
 from capgate.plugins.api import Refused, Response
 from host_samples import Clock
@@ -247,6 +249,19 @@ def test_the_look_up_and_the_dialling_are_given_what_is_left() -> None:
 
     assert one.refusal("http://a.test/") == "time-exceeded"
     assert given_to == [5.0, 1.5, 1.5]
+
+
+def test_after_the_deadline_nothing_is_sent_or_read() -> None:
+    clock = Clock()
+    near, far = socket.socketpair()
+    with far, guard(near, None, "a.test", Deadline(clock, 5), 100) as guarded:
+        clock.time += 5
+        for act in (lambda: guarded.send(b"x"), lambda: guarded.recv_into(bytearray(1))):
+            with pytest.raises(TimeoutError, match="5 seconds have passed"):
+                act()
+        far.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            far.recv(1)
 
 
 def test_a_body_that_nobody_reads_does_not_hold_the_sender() -> None:
