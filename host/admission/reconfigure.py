@@ -171,14 +171,18 @@ def _with_params(tools: object, params: object) -> Any:
         raise AdmissionError("params-invalid", f"params is {show(params)}, not an object")
     if type(tools) is not list or not all(type(tool) is dict for tool in tools):
         return tools  # The gate says what is wrong with them.
-    names = [tool.get("name") for tool in tools]
+    names = [tool.get("name") for tool in tools if type(tool.get("name")) is str]
     for name, overlay in params.items():
         if name not in names:
             carried = ", ".join(show(carried) for carried in names)
             raise AdmissionError("params-unknown-tool", f"there is no tool {show(name)}; it has {carried}")
         if type(overlay) is not dict:
             raise AdmissionError("params-invalid", f"params.{name} is {show(overlay)}, not an object")
-    return [
-        tool | {"params": (tool.get("params") or {}) | params[tool["name"]]} if tool.get("name") in params else tool
-        for tool in tools
-    ]
+    return [_merged(tool, params) for tool in tools]
+
+
+def _merged(tool: dict[str, Any], params: Mapping[str, Any]) -> dict[str, Any]:
+    name, own = tool.get("name"), tool.get("params") or {}
+    if type(name) is not str or name not in params or type(own) is not dict:
+        return tool  # Nothing is to be merged, or the gate says what is wrong with it.
+    return tool | {"params": own | params[name]}

@@ -7,6 +7,8 @@ ledger can be asked about: a record that says it is admitted is not, for that.
 from __future__ import annotations
 
 import json
+import threading
+from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
@@ -99,9 +101,7 @@ def parse_proposal(data: bytes, name: str, id: str, ledger: LedgerState) -> Prop
     Raises:
         AdmissionError: ``unreadable``, as for `parse_descriptor`.
     """
-    record = parse_descriptor(data, name, id)
-    descriptor = submitted(record)
-    digest = content_digest(descriptor)
+    record, descriptor, digest = _READ.get(data, name, id)
     source = record.get("source")
     proposed = record.get("proposedAt")
     state, refusal = _state(record, id, digest, ledger)
@@ -114,6 +114,38 @@ def parse_proposal(data: bytes, name: str, id: str, ledger: LedgerState) -> Prop
         refusal,
         proposed if type(proposed) is str else None,
     )
+
+
+class _Read:
+    """What was read lately: every inventory reads every proposal, and anyone may file large ones."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._size = 0
+        self._lock = threading.Lock()
+        self._known: OrderedDict[str, tuple[bytes, dict[str, Any], dict[str, Any], str]] = OrderedDict()
+
+    def get(self, data: bytes, name: str, id: str) -> tuple[dict[str, Any], dict[str, Any], str]:
+        """The record, the descriptor in it and its digest; only read them. Raises AdmissionError (``unreadable``)."""
+        with self._lock:
+            known = self._known.get(id)
+            if known is not None and known[0] == data:
+                self._known.move_to_end(id)
+                return known[1:]
+        record = parse_descriptor(data, name, id)
+        descriptor = submitted(record)
+        digest = content_digest(descriptor)
+        with self._lock:
+            self._size -= len(self._known.pop(id, (b"",))[0])
+            self._known[id] = (data, record, descriptor, digest)
+            self._size += len(data)
+            while self._size > self._most:
+                self._size -= len(self._known.popitem(last=False)[1][0])
+        return record, descriptor, digest
+
+
+#: Some sixteen large proposals, or thousands of usual ones.
+_READ: Final = _Read(16 * MAX_BYTES)
 
 
 def _state(

@@ -22,6 +22,8 @@ __all__ = ["ROOT_AUDIT", "Act", "Recorder"]
 
 #: The audit of a declared root, below it.
 ROOT_AUDIT: Final = Path(".audit", "extensions.jsonl")
+#: How much of a target is written, in code points; whoever calls chooses it.
+_LONGEST: Final = 1000
 
 
 class Act:
@@ -117,7 +119,7 @@ class Recorder:
     def _write(self, log: AuditLog, act: Act, where: Mapping[str, Any]) -> None:
         log.write(
             kind=act.kind,
-            target=act.target,
+            target=act.target[:_LONGEST],
             tool=act.tool,
             decision="allow" if act.allowed else "refuse",
             rule=act.rule,

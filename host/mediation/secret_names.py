@@ -35,6 +35,10 @@ _IN_VARIABLE: Final = re.compile(r"auth|headers|cookie|passwd|password|secret|to
 _PLAIN_IN_VARIABLE: Final = re.compile(r"author(?!i[sz])|keyboard|keymap|keyring|monkey|tokens_")
 
 
+#: Variables of the shell that name folders: masking those would blank every path.
+_FOLDERS: Final = frozenset({"PWD", "OLDPWD"})
+
+
 def words_of(name: str) -> list[str]:
     """The words of a name, in lower case: ``X-ApiKey2`` has x, api and key."""
     return [word.lower() for word in _WORD.findall(name if name.isascii() else unicodedata.normalize("NFKC", name))]
@@ -48,6 +52,8 @@ def is_secret_name(name: str) -> bool:
 
 def is_secret_variable(name: str) -> bool:
     """Says whether an environment variable of this name holds a secret."""
+    if name in _FOLDERS:
+        return False
     return is_secret_name(name) or bool(_IN_VARIABLE.search(_PLAIN_IN_VARIABLE.sub("", name.lower())))
 
 

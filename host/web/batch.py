@@ -14,7 +14,7 @@ from starlette.types import Send
 from capgate.host.admission.errors import AdmissionError
 from capgate.host.web.answers import Answer, error_body, json_bytes
 from capgate.host.web.bodies import BodyRule, ClientGone, check_content_type, in_time
-from capgate.host.web.judging import judge
+from capgate.host.web.judging import LARGE, judge
 from capgate.host.web.routes import Call
 from capgate.host.web.shim import Shim
 from capgate.policy.documents import load_json
@@ -59,7 +59,11 @@ async def decide_batch(call: Call) -> Answer | None:
             raise ClientGone
         more = message.get("more_body", False)
         for count, (number, line) in enumerate(lines.feed(message.get("body", b""), last=not more), 1):
-            await out.write(_answer(number, line, call.shim))
+            if line is not None and len(line) > LARGE:
+                answer = await call.shim.ask(_answer, number, line, call.shim)
+            else:
+                answer = _answer(number, line, call.shim)
+            await out.write(answer)
             if count % _TURN == 0:
                 await asyncio.sleep(0)
         await out.flush(last=not more)

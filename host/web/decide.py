@@ -1,4 +1,4 @@
-"""``POST /v1/decide``: one descriptor, one verdict. It is decided in the event loop: that takes microseconds."""
+"""``POST /v1/decide``: one descriptor, one verdict. The small ones take microseconds, in the event loop."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 from capgate.host.web import batch
 from capgate.host.web.answers import Answer
 from capgate.host.web.bodies import BodyRule
-from capgate.host.web.judging import judge
+from capgate.host.web.judging import LARGE, judge
 from capgate.host.web.routes import Call, Operation
 
 __all__ = ["OPERATIONS"]
@@ -15,7 +15,11 @@ __all__ = ["OPERATIONS"]
 
 async def decide(call: Call) -> Answer:
     """Answers with the verdict, whether it admits or refuses."""
-    verdict = judge(call.shim.host, call.body)
+    length = call.exchange.headers.get(b"content-length", b"")
+    if length.isdigit() and int(length) <= LARGE:
+        verdict = judge(call.shim.host, call.body)
+    else:
+        verdict = await call.shim.ask(judge, call.shim.host, call.body)
     call.shim.metrics.decided("decide", verdict.rule)
     return Answer(200, call.shim.texts.text(verdict))
 

@@ -10,7 +10,10 @@ from capgate.host.admission.host import AdmissionHost
 from capgate.policy.gate import GateError, Verdict
 from capgate.policy.text import show
 
-__all__ = ["judge"]
+__all__ = ["LARGE", "judge"]
+
+#: What has more bytes is judged in a thread: ten thousands of hosts take longer than others may wait.
+LARGE: Final = 16 * 1024
 
 _KEYS: Final = frozenset({"descriptor", "placement", "existingTools"})
 

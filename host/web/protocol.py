@@ -13,6 +13,8 @@ __all__ = ["HEADER_BYTES", "HEADER_SECONDS", "LimitedProtocol"]
 HEADER_SECONDS: Final = 10.0
 #: How many bytes request line and headers may have together.
 HEADER_BYTES: Final = 64 * 1024
+#: How long the rest of a body may take to arrive once the request was answered.
+REST_SECONDS: Final = 30.0
 _TOO_LARGE: Final = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
     b"content-type: text/plain; charset=utf-8\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
@@ -52,6 +54,18 @@ class LimitedProtocol(HttpToolsProtocol):
         if self._waiting is None:
             self._wait()
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A header; a trailer behind a body says nothing that counts, and is kept nowhere."""
+        if self._in_headers:
+            super().on_header(name, value)
+
+    def on_response_complete(self) -> None:
+        """The answer is out; a body that nobody waits for any more gets its time to end, and no more."""
+        cycle = self.cycle
+        if cycle is not None and cycle.more_body:
+            self.loop.call_later(REST_SECONDS, self._give_up_rest, cycle)
+        super().on_response_complete()
+
     def on_headers_complete(self) -> None:
         """All headers are there."""
         self._in_headers = False
@@ -65,6 +79,10 @@ class LimitedProtocol(HttpToolsProtocol):
         if self._waiting is not None:
             self._waiting.cancel()
             self._waiting = None
+
+    def _give_up_rest(self, cycle: Any) -> None:
+        if self.cycle is cycle and cycle.more_body and not self.transport.is_closing():
+            self.transport.close()
 
     def _give_up(self) -> Any:
         self._waiting = None

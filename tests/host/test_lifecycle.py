@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from capgate.host.admission import records
 from capgate.host.admission.errors import GateRefused
 from capgate.host.admission.host import AdmissionHost
 from capgate.host.admission.settings import Settings
@@ -333,3 +334,25 @@ def test_a_found_file_that_is_denied_stays_where_it_lies(host: AdmissionHost, se
     assert host.deny("found", actor=HUMAN)["rule"] == "host-deny"
     assert [entry["id"] for entry in host.inventory()["present"]] == ["found"]
     assert host.admit("found", confirm=True, actor=HUMAN)["rule"] == "host-deny"
+
+
+def test_the_inventory_reads_a_proposal_anew_only_where_it_changed(
+    host: AdmissionHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    parse = records.parse_descriptor
+
+    def counting(data: bytes, name: str, id: str) -> dict[str, Any]:
+        read.append(id)
+        return parse(data, name, id)
+
+    monkeypatch.setattr(records, "parse_descriptor", counting)
+    for id in ("first", "second"):
+        host.propose(clock_descriptor(id, id), actor=MODEL)
+    host.inventory()
+    read.clear()
+    host.inventory()
+    assert read == []
+    host.propose(clock_descriptor("second", "changed"), actor=MODEL)
+    host.inventory()
+    assert set(read) == {"second"}

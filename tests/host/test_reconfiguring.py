@@ -79,6 +79,18 @@ def test_a_change_that_makes_no_sense_is_refused_before_it_is_confirmed(
         ({"bounds": {"hosts": ["*"]}}, "host-invalid"),
         ({"tools": []}, "no-tools"),
         ({"tools": "x"}, "no-tools"),
+        (
+            {"tools": [{"name": "buoy_get", "primitive": "now", "params": [1]}], "params": {"buoy_get": {}}},
+            "malformed-descriptor",
+        ),
+        (
+            {"tools": [{"name": "buoy_get", "primitive": "now", "params": "s"}], "params": {"buoy_get": {}}},
+            "malformed-descriptor",
+        ),
+        (
+            {"tools": [{"name": [], "primitive": "now"}, {"name": "b", "primitive": "now"}], "params": {"b": {}}},
+            "malformed-descriptor",
+        ),
         ({"tools": [{"name": "w", "primitive": "write-file"}]}, "under-declared"),
         ({"tools": [{"name": "list_extensions", "primitive": "now"}]}, "duplicate-tool"),
         ({"params": {"buoy_get": {"url": 5, "x": []}}}, "malformed-descriptor"),

@@ -71,3 +71,7 @@ def test_a_secret_word_makes_any_name_a_secret_s(name: str, before: str) -> None
 def test_any_text_can_be_asked_about(name: str) -> None:
     assert is_secret_name(name) in (True, False)
     assert is_secret_variable(name) in (True, False)
+
+
+def test_the_folder_that_a_shell_is_in_is_no_secret() -> None:
+    assert [name for name in ("PWD", "OLDPWD", "DB_PWD", "pwd") if is_secret_variable(name)] == ["DB_PWD", "pwd"]

@@ -122,3 +122,39 @@ def test_a_batch_streams_both_ways(serve: Callable[..., Served]) -> None:
         seen += answer_of(connection)
     assert seen.endswith(b"0\r\n\r\n")
     assert seen.count(b'"decision":"admitted"') == 3
+
+
+def test_trailers_say_nothing(serve: Callable[..., Served]) -> None:
+    served = serve()
+    served.start()
+    head = (
+        b"POST /api/extensions/admit HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n"
+    )
+    trailers = f"x-voicebox-host-token: {served.token}\r\ncontent-type: application/json\r\n\r\n".encode()
+    with served.connect() as connection:
+        connection.sendall(head + trailers)
+        assert one_answer(connection).startswith(b"HTTP/1.1 403")
+
+
+def test_a_body_that_never_ends_does_not_hold_an_answered_connection(serve: Callable[..., Served]) -> None:
+    served = serve(code=limited(REST_SECONDS=0.1))
+    served.start()
+    with served.connect() as connection:
+        connection.sendall(
+            b"GET /api/health HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n"
+        )
+        assert answer_of(connection).startswith(b"HTTP/1.1 200")  # And then the end.
+
+
+def test_a_large_descriptor_is_judged_while_others_are_answered(serve: Callable[..., Served]) -> None:
+    served = serve()
+    address = served.start()
+    hosts = [f"é{number}.test" for number in range(3000)]
+    descriptor = {"id": "a", "capabilities": ["network"], "bounds": {"hosts": hosts, "maxRequests": 1}, "tools": []}
+    for request in ({"descriptor": descriptor}, {"descriptor": TIDE}):
+        answer = httpx.post(f"{address}/v1/decide", json=request, timeout=PATIENCE)
+        assert answer.json()["decision"] == ("admitted" if request["descriptor"] is TIDE else "refused")
+    lines = f"{json.dumps({'descriptor': descriptor})}\n{json.dumps({'descriptor': TIDE})}\n"
+    headers = {"content-type": "application/x-ndjson"}
+    answers = httpx.post(f"{address}/v1/decide/batch", content=lines, headers=headers, timeout=PATIENCE).text
+    assert [json.loads(line)["line"] for line in answers.splitlines()] == [1, 2]
