@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Callable
 
 import httpx
@@ -134,6 +135,17 @@ def test_trailers_say_nothing(serve: Callable[..., Served]) -> None:
     with served.connect() as connection:
         connection.sendall(head + trailers)
         assert one_answer(connection).startswith(b"HTTP/1.1 403")
+
+
+def ended(connection: socket.socket) -> bool:
+    """Sends a little more of a body; says whether the other side is done."""
+    try:
+        connection.sendall(b"1\r\nx\r\n")
+        return connection.recv(1) == b""
+    except TimeoutError:
+        return False
+    except OSError:
+        return True
 
 
 def test_a_body_that_never_ends_does_not_hold_an_answered_connection(serve: Callable[..., Served]) -> None:
