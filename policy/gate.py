@@ -96,8 +96,9 @@ class Gate:
         Raises:
             GateError: an unknown placement, or tool names that are no set of texts.
         """
-        decide = self._deciding.get(placement) if type(placement) is str else None
-        if decide is None:
+        try:
+            decide = self._deciding[placement]
+        except (KeyError, TypeError):
             return self._decide(descriptor, placement, existing_tools)
         if existing_tools is not self._names and type(existing_tools) is not ToolNames:
             existing_tools = self._names = _names(existing_tools)
