@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from capgate.host.admission.errors import AdmissionError
 from capgate.host.admission.records import parse_descriptor
+from capgate.host.mediation.disk import Disk
+from capgate.policy.documents.source import MAX_BYTES
 from capgate.policy.verdict import submitted
 
 __all__ = ["Catalogue", "load_catalogue"]
@@ -32,18 +35,18 @@ def load_catalogue(folder: Path | None = None) -> Catalogue:
         folder: where they lie; None for those that come with capgate.
     """
     entries, broken = {}, {}
-    for path in _files(folder or _shipped()):
+    disk, place = Disk(), folder or _shipped()
+    for name in sorted(entry.name for entry in disk.scandir(place)):
+        id, suffix = os.path.splitext(name)
+        if suffix != ".json" or name.startswith("."):
+            continue
         try:
-            entries[path.stem] = submitted(parse_descriptor(path.read_bytes(), path.name, path.stem))
+            entries[id] = submitted(parse_descriptor(disk.read(place / name, MAX_BYTES), name, id))
         except AdmissionError as error:
-            broken[path.stem] = error.message
+            broken[id] = error.message
         except OSError as error:
-            broken[path.stem] = f"{path.name} cannot be read: {error.strerror}"
+            broken[id] = f"{name} cannot be read: {error.strerror}"
     return Catalogue(entries, broken)
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    return (path for path in sorted(folder.glob("*.json")) if not path.name.startswith("."))
 
 
 def _shipped() -> Path:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import NamedTuple
 
 from capgate.host.admission.errors import AdmissionError
-from capgate.host.admission.file_store import LEDGER, FileStore
+from capgate.host.admission.file_store import FileStore
 from capgate.host.admission.ledger import Replay
 from capgate.host.admission.sql_store import SqlStore
 
@@ -29,7 +28,7 @@ class Moved(NamedTuple):
     left: tuple[str, ...]
 
 
-def move_to_database(files: FileStore, extensions: Path, database: SqlStore) -> Moved:
+def move_to_database(files: FileStore, database: SqlStore) -> Moved:
     """Copies ledger, admitted descriptors, proposals and counts into an empty database; the files stay as they are.
 
     Nothing changes in the files meanwhile: the copy is made in one turn at them. Lines are copied as they
@@ -37,7 +36,6 @@ def move_to_database(files: FileStore, extensions: Path, database: SqlStore) -> 
 
     Args:
         files: the state to copy.
-        extensions: its folder.
         database: where to.
 
     Raises:
@@ -48,7 +46,7 @@ def move_to_database(files: FileStore, extensions: Path, database: SqlStore) -> 
         state = turn.ledger
         if state.fault is not None:
             raise AdmissionError("ledger-broken", state.fault.what, details={"next": state.fault.next})
-        lines = _lines(extensions / LEDGER)
+        lines = [line.removesuffix(b"\n") for line in files.lines()]
         found = {id: files.descriptor(id) for id in state.admitted}
         contents = {id: data for id, data in found.items() if data is not None}
         proposals = {id: files.revisions(id) for id in files.proposals()}
@@ -60,12 +58,3 @@ def move_to_database(files: FileStore, extensions: Path, database: SqlStore) -> 
         database.take_over(lines, contents, proposals, files.counts())
     left = tuple(sorted(found.keys() - contents.keys()))
     return Moved(len(lines), len(contents), len(proposals), left)
-
-
-def _lines(path: Path) -> list[bytes]:
-    try:
-        return path.read_bytes().splitlines()
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise AdmissionError("store-unavailable", f"{path} cannot be read: {error.strerror}") from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import Lock
@@ -15,6 +14,7 @@ from capgate.host.calls.arguments import without_userinfo
 from capgate.host.calls.roots import Root
 from capgate.host.mediation.audit import AuditLog
 from capgate.host.mediation.console import Console
+from capgate.host.mediation.disk import Disk
 from capgate.plugins.api import Primitive
 from capgate.policy.text import show
 
@@ -97,6 +97,7 @@ class Recorder:
         self._workspace = workspace
         self._of_root = of_root
         self._console = console
+        self._disk = Disk()
         self._lock = Lock()
         self._logs: dict[Path, AuditLog] = {}
 
@@ -135,13 +136,10 @@ class Recorder:
         if root is None or root.path is None:
             return None
         path = root.path / ROOT_AUDIT
-        try:
-            # Whoever made the root may have put a link there, and the host writes with its own rights.
-            if not stat.S_ISDIR(path.parent.lstat().st_mode):
-                self._console.warn(f"[audit] audit-unwritable: {path.parent} is no folder")
-                return None
-        except OSError:
-            pass  # It is not there yet.
+        # Whoever made the root may have put a link there, and the host writes with its own rights.
+        if self._disk.lies_there(path.parent) and not self._disk.is_folder(path.parent):
+            self._console.warn(f"[audit] audit-unwritable: {path.parent} is no folder")
+            return None
         with self._lock:
             if path not in self._logs:
                 self._logs[path] = self._of_root(path)

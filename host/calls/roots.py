@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple, cast
 
 from capgate.host.admission.errors import AdmissionError
 from capgate.host.admission.settings import Settings
+from capgate.host.mediation.disk import Disk
 from capgate.plugins.api import Refused
 from capgate.policy.text import show
 
@@ -94,7 +95,7 @@ class Roots:
         if type(path) is not str or not os.path.isabs(os.path.expanduser(path)) or "\0" in path:
             raise AdmissionError("bad-request", f"the path of the root is {show(path)}, not an absolute path")
         real = Path(os.path.realpath(os.path.expanduser(path)))
-        if not real.is_dir():
+        if not Disk().is_folder(real):
             raise RootError("bad-root", f"there is no folder {show(path)}")
         if self._own.is_relative_to(real) or real.is_relative_to(self._own):
             raise RootError("bad-root", f"{show(path)} holds the host's own folder, or lies in it")

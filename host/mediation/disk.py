@@ -167,6 +167,21 @@ class Disk:
         finally:
             self.close(fd)
 
+    def lies_there(self, path: StrPath) -> bool:
+        """Whether something is at `path`, whatever it is; also false where that cannot be found out."""
+        try:
+            self.stat(path)
+        except OSError:
+            return False
+        return True
+
+    def is_folder(self, path: StrPath) -> bool:
+        """Whether there is a folder at `path`, and no link to one; also false where that cannot be found out."""
+        try:
+            return stat.S_ISDIR(self.stat(path).st_mode)
+        except OSError:
+            return False
+
     def make_folders(self, folder: StrPath) -> None:
         """Makes a folder and those above it, where they are not there; on the medium when this returns."""
         above = os.path.dirname(os.path.abspath(folder))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from time import perf_counter
 from typing import Final
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -54,7 +53,7 @@ class _App:
             await self._live(receive, send)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        started = perf_counter()
+        started = self._shim.clock.monotonic()
         headers = scope["headers"]
         exchange = scope[EXCHANGE] = Exchange(dict(headers))
         self._serving += 1
@@ -74,7 +73,9 @@ class _App:
             await self._fail(HttpError("internal-error", "capgate failed"), exchange, scope, receive, send)
         finally:
             self._serving -= 1
-            self._shim.metrics.answered(scope["method"], exchange.route, exchange.status, perf_counter() - started)
+            self._shim.metrics.answered(
+                scope["method"], exchange.route, exchange.status, self._shim.clock.monotonic() - started
+            )
 
     async def _fail(self, error: CapgateError, exchange: Exchange, scope: Scope, receive: Receive, send: Send) -> None:
         if exchange.status:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -69,6 +70,52 @@ def taken_from_root(paths: Iterable[Path]) -> list[str]:
         names += (node.id for node in bare if node not in by_attribute)
         taken += [f"{path}: {name}" for name in names if name not in free]
     return taken
+
+
+#: Where something happens, and what only `host/mediation` may use there: modules, and calls on anything but a `Disk`.
+ACTING = ("host/admission", "host/calls", "host/web", "host/mcp", "plugins/primitives", "plugins/placements")
+WORLD_MODULES = {
+    *("fcntl", "glob", "http.client", "multiprocessing", "requests", "shutil", "socket", "socketserver", "ssl"),
+    *("subprocess", "tempfile", "time", "urllib.request", "wasmtime"),
+}
+WORLD_CALLS = {
+    *("open", "read_bytes", "read_text", "write_bytes", "write_text", "unlink", "rename", "mkdir", "rmdir", "listdir"),
+    *("scandir", "iterdir", "glob", "rglob", "stat", "lstat", "exists", "is_file", "is_dir", "touch", "readlink"),
+    *("fsync", "popen", "system", "fork", "kill", "now", "utcnow"),
+}
+#: What may be used all the same, and why.
+WORLD_ALLOWED = {
+    ("host/web/serving.py", "socket"): "it listens; nothing is dialled",
+    ("host/web/openapi.py", "files(__package__).joinpath"): "a file of the package itself",
+    ("host/mcp/stdio.py", "os.open"): "the null device, in place of standard input",
+}
+#: What calls go through that are mediated: a Disk, an entry of its listing, a clock, an interface that was lent.
+_MEDIATED = re.compile(r"(self\.)?(_?disk|entry)$|Disk\(\)$|.*clock(\(\))?$|self\.__real\(\)$")
+
+
+def touching_the_world(root: Path, folders: Iterable[str] = ACTING) -> list[str]:
+    """What the modules of `folders` use of files, sockets, clocks and children, other than through mediation."""
+    found = []
+    for path in (path for folder in folders for path in sorted((root / folder).rglob("*.py"))):
+        name = path.relative_to(root).as_posix()
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            used = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.module:
+                used = [node.module]
+            used = [one for one in used if one in WORLD_MODULES]
+            if isinstance(node, ast.Call):
+                function = node.func
+                if isinstance(function, ast.Name) and function.id == "open":
+                    used = ["open"]
+                elif isinstance(function, ast.Attribute) and function.attr in WORLD_CALLS:
+                    of = ast.unparse(function.value)
+                    used = [] if _MEDIATED.match(of) else [f"{of}.{function.attr}"]
+            found += [
+                f"{name}:{node.lineno}: {one}"  # type: ignore[attr-defined]
+                for one in used
+                if not any(name == place and one.startswith(start) for place, start in WORLD_ALLOWED)
+            ]
+    return found
 
 
 def unlisted(root: Path) -> set[str]:
@@ -205,3 +252,26 @@ def test_an_unlisted_package_is_found(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
         (tmp_path / name).touch()
     assert unlisted(tmp_path) == {"capgate.policy.forgotten"}
+
+
+def test_only_mediation_touches_the_world() -> None:
+    assert touching_the_world(ROOT) == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import socket",
+        "from time import time",
+        "import subprocess as s",
+        "open('x')",
+        "Path('x').read_text()",
+        "os.listdir('.')",
+        "datetime.now()",
+        "path.unlink()",
+    ],
+)
+def test_whatever_touches_the_world_beside_mediation_is_found(tmp_path: Path, code: str) -> None:
+    (tmp_path / "host/calls").mkdir(parents=True)
+    (tmp_path / "host/calls/odd.py").write_text(f"{code}\n", encoding="utf-8")
+    assert len(touching_the_world(tmp_path)) == 1

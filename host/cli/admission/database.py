@@ -37,7 +37,7 @@ def import_files(workspace: str | None, extensions: str | None, rules: tuple[str
     files = FileStore(settings.workspace, settings.extensions, disk=disk, clock=clock)
     database = SqlStore(settings.database_url, settings.extensions, clock=clock, disk=disk)
     try:
-        moved = move_to_database(files, settings.extensions, database)
+        moved = move_to_database(files, database)
     finally:
         database.close()
         files.close()
