@@ -17,6 +17,8 @@ from capgate.host.admission.host import AdmissionHost
 from capgate.host.admission.settings import Settings
 from host_samples import MODEL, Clock, Screen, clock_descriptor
 
+pytestmark = pytest.mark.long
+
 OpenAnother = Callable[[], AdmissionHost]
 
 #: How many codes are raced for; `make soak` takes ten thousand over each store.

@@ -15,6 +15,8 @@ from capgate.host.mediation.files import FileReader, FileWriter
 from capgate.plugins.api import Refused
 from failing import QuickDisk
 
+pytestmark = pytest.mark.long
+
 #: How long it is tried, in seconds; `make soak` takes 60.
 SECONDS = float(os.environ.get("CAPGATE_SWAP_SECONDS", "5"))
 

@@ -24,6 +24,7 @@ KILLS = int(os.environ.get("CAPGATE_HOST_KILLS", "40"))
 WORKERS = 2
 
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.skipif(sys.platform != "linux", reason="forks"),
     # The runner may have threads of its own; the children use nothing of theirs.
     pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),

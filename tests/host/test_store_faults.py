@@ -19,6 +19,8 @@ from capgate.host.mediation.disk import Disk
 from capgate.policy.documents import digest
 from failing import QuickDisk, dying, failing
 
+pytestmark = pytest.mark.long
+
 NOON = 1_796_040_000.0
 ACTOR = Actor("host-token", "http")
 #: What is done, one after the other: the id, the decision (``propose`` for a proposal), the version of the content.

@@ -26,6 +26,7 @@ NOON = 1_796_040_000.0
 ACTOR = Actor("host-token", "http")
 
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.skipif(sys.platform != "linux", reason="forks"),
     # The runner may have threads of its own; the children use nothing of theirs.
     pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),

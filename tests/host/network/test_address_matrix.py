@@ -16,6 +16,8 @@ import pytest
 from capgate.plugins.api import Refused
 from network_samples import PUBLIC, Names, Wire, answer, serving, session
 
+pytestmark = pytest.mark.long
+
 AnyAddress = IPv4Address | IPv6Address
 
 #: Nothing is sent to these ...
