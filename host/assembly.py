@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from capgate.plugins.errors import PluginError
 from capgate.plugins.manager import LoadedPlugins, load
@@ -13,6 +12,9 @@ from capgate.policy.errors import PolicyInvalid
 from capgate.policy.gate import Gate
 from capgate.policy.rule_errors import RuleError
 from capgate.policy.ruleset import RuleFolder, load_ruleset
+
+if TYPE_CHECKING:
+    from pathlib import Path  # slow to import, and a start without rules of its own needs none
 
 __all__ = ["Assembled", "assemble", "open_gate"]
 
@@ -50,12 +52,20 @@ def assemble(rules: Sequence[str | os.PathLike[str]] = (), plugins: Sequence[obj
         message = f"the folders of rules are given as {rules!r}, which is no list"
         raise PolicyInvalid([RuleError("rules-unreadable", message, hint="Give a list of folders, also of one.")])
     loaded = load(plugins)
-    overlays = _overlays(loaded, [Path(folder) for folder in rules])
+    overlays = _overlays(loaded, _paths(rules))
     try:
         ruleset = load_ruleset(loaded.catalog, RuleFolder(_shipped_rules(), "capgate"), overlays)
     except PolicyInvalid as error:
         raise PolicyInvalid([*_plugins_to_blame(loaded, overlays, error), *error.problems]) from None
     return Assembled(Gate(loaded.catalog, ruleset, decided=loaded.decided), loaded)
+
+
+def _paths(rules: Sequence[str | os.PathLike[str]]) -> list[Path]:
+    if not rules:
+        return []
+    from pathlib import Path
+
+    return [Path(folder) for folder in rules]
 
 
 def _overlays(loaded: LoadedPlugins, given: Sequence[Path]) -> list[RuleFolder]:
@@ -83,6 +93,8 @@ def _plugins_to_blame(
     loaded: LoadedPlugins, overlays: Sequence[RuleFolder], error: PolicyInvalid
 ) -> Iterator[PluginError]:
     """A problem for each plugin in whose rules there is one: a path alone does not say who shipped it."""
+    from pathlib import Path
+
     origins = {listing.origin.name: listing.origin for listing in loaded.listing}
     files = [Path(problem.span.file) for problem in error.problems if problem.span]
     for folder in overlays[: len(loaded.rule_folders)]:
@@ -93,7 +105,7 @@ def _plugins_to_blame(
             yield PluginError("plugin-rule-folder", what, origin=origin, hook="capgate_rules", hint=hint)
 
 
-def _shipped_rules() -> Path:
+def _shipped_rules() -> str:
     from capgate import rules
 
-    return Path(next(iter(rules.__path__)))
+    return str(next(iter(rules.__path__)))

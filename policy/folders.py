@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path as FilePath
 
 from capgate.policy.errors import Span
 from capgate.policy.rule_errors import Problems, RuleError
@@ -15,7 +14,7 @@ _LEFT_ALONE = frozenset({"tests", "README.md", "__init__.py", "__pycache__"})
 _LARGEST = 1 << 20
 
 
-def rule_files(folder: FilePath, problems: Problems) -> dict[str, bytes] | None:
+def rule_files(folder: str | os.PathLike[str], problems: Problems) -> dict[str, bytes] | None:
     """The files of a folder of rules, by name in the order of names, with their content; None without a folder.
 
     A rule that is silently passed over is a hole in the gate: whatever is neither a rule file nor one
@@ -27,7 +26,7 @@ def rule_files(folder: FilePath, problems: Problems) -> dict[str, bytes] | None:
         entries = sorted(os.scandir(real), key=lambda entry: entry.name)
     except (OSError, RuntimeError, ValueError) as error:
         message = f"the folder cannot be read: {_reason(error)}"
-        problems.add(RuleError("rules-unreadable", message, span=Span(str(folder))))
+        problems.add(RuleError("rules-unreadable", message, span=Span(os.fspath(folder))))
         return None
     files: dict[str, bytes] = {}
     for entry in entries:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path as FilePath
 from typing import Any, NamedTuple, TypeAlias
 
 from capgate.policy import schema
@@ -30,7 +30,7 @@ __all__ = ["LANGUAGE", "RuleFolder", "RuleSet", "Stage", "load_ruleset"]
 #: The version of the rule language.
 LANGUAGE = 1
 #: (folder, where mistakes go) to the files of the folder by name, or None where it cannot be read.
-Files: TypeAlias = "Callable[[FilePath, Problems], dict[str, bytes] | None]"
+Files: TypeAlias = "Callable[[str | os.PathLike[str], Problems], dict[str, bytes] | None]"
 #: Ids that the gate itself refuses with; no rule may have one.
 RESERVED_IDS = ("policy-invalid", "fact-unavailable")
 
@@ -43,7 +43,7 @@ class RuleFolder(NamedTuple):
         provider: ``capgate`` for the shipped one, a plugin's name, or the overlay as the caller named it.
     """
 
-    path: FilePath
+    path: str | os.PathLike[str]
     provider: str
 
 
@@ -98,17 +98,19 @@ class _Loader:
         if files is None:
             return
         ruleset = files.pop(RULESET, None)
-        name = str(folder.path / RULESET)
+        name = os.path.join(folder.path, RULESET)
         if ruleset is not None:
             self._stages(ruleset, name, base=base)
         elif base:
             self.stages_lost = True
-            self.problems.add(RuleError("ruleset-missing", f"there is no {RULESET}", span=Span(str(folder.path))))
+            self.problems.add(RuleError("ruleset-missing", f"there is no {RULESET}", span=Span(os.fspath(folder.path))))
         if not files:
-            self.problems.add(RuleError("rules-empty", "there are no rules in the folder", span=Span(str(folder.path))))
+            self.problems.add(
+                RuleError("rules-empty", "there are no rules in the folder", span=Span(os.fspath(folder.path)))
+            )
         for file_name, source in files.items():
             stem = file_name.removesuffix(".yaml")
-            read = load_rule_file(source, str(folder.path / file_name), stem, folder.provider, self.problems)
+            read = load_rule_file(source, os.path.join(folder.path, file_name), stem, folder.provider, self.problems)
             if read is None:
                 continue
             other = self.files.get(stem)

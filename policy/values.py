@@ -71,10 +71,7 @@ _TOOL: Final = {
     "tool.first_use": (
         "first_use",
         (),
-        (
-            "X = ABSENT\nG = V\n"
-            "if type(G) is str:\n    F = SEEN.setdefault(G, I)\n    if F != I: X = f'$.tools[{F}].name'"
-        ),
+        ("X = ABSENT\nif type(V) is str and SEEN.setdefault(V, I) != I:\n    X = f'$.tools[{SEEN[V]}].name'"),
     ),
 }
 
@@ -270,6 +267,7 @@ class Values:
                 made += statements(template, P=frame.local("primitive"), V=primitive)
         if "tool.first_use" in wanted:
             frame.needs |= {"index", "seen"}
+            made += self.prepare_members(frame, [] if "name" in frame.members else ["name"])
         for fact in wanted:
             local, _, template = _TOOL[fact]
             made += statements(
@@ -278,8 +276,6 @@ class Values:
                 V=self._of_record(frame, "name"),
                 P=frame.local("primitive"),
                 N=frame.local("needs"),
-                G=frame.local("name"),
-                F=frame.local("first"),
                 I=frame.local("index"),
                 SEEN=frame.local("seen"),
             )

@@ -102,7 +102,8 @@ class Walk(ABC):
     def function(self) -> ast.stmt:
         """The whole function."""
         ready: set[str] = set()
-        body = statements("document = descriptor if type(descriptor) is dict else EMPTY_OBJECT")
+        body: list[ast.stmt] = []
+        document = statements("document = descriptor if type(descriptor) is dict else EMPTY_OBJECT")
         single = [
             row[1] for stage in self.rules.stages if not stage.loop for row in stage.triggers if self.takes(row[0])
         ]
@@ -110,12 +111,17 @@ class Walk(ABC):
         for stage in self.rules.stages:
             rows = [row for row in stage.triggers if self.takes(row[0])]
             shaping = self._ends_what_is_malformed(stage)
+            quick = self.shortcut(stage, rows)
+            if not quick:
+                body += document
+                document = []
             if not shaping:
                 body += self.values.prepare_document(often)
                 often = []
-            body += self.shortcut(stage, rows) or self._whole(stage, rows, ready)
+            body += quick or self._whole(stage, rows, ready)
             body += self.after(stage)
             self.values.shaped = self.values.shaped or shaping
+            document = document and statements("document = descriptor")  # nothing else is taken up to here
         return function(self.name, self.parameters, simplified(body, self.values.kinds))
 
     def shortcut(self, stage: Stage, rows: Sequence[Row]) -> list[ast.stmt]:

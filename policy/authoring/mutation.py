@@ -6,6 +6,7 @@ that rule finds them; so they are first tried with that rule alone, and only wha
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -49,6 +50,7 @@ class Result(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Folder:
+    path: FilePath
     home: RuleFolder
     files: Mapping[str, bytes]
 
@@ -74,14 +76,16 @@ class Mutation:
         homes: dict[FilePath, str] = {}
         for rule in gates.rules.rules.values():
             homes.setdefault(FilePath(rule.document.name).parent, rule.provider)
-        places = [RuleFolder(path, provider) for path, provider in homes.items()]
-        self._folders = [_Folder(place, rule_files(place.path, Problems()) or {}) for place in places]
+        self._folders = [
+            _Folder(path, RuleFolder(path, provider), rule_files(path, Problems()) or {})
+            for path, provider in homes.items()
+        ]
         self.whole = Judge(gates.rules, gates)
         self._loops = {stage.name: stage.loop for stage in gates.rules.stages}
         self._vocabulary = Vocabulary(gates.catalog)
         self._trials = _by_rule(self.suite.trials)
         self.shape = {rule.id for stage in gates.rules.stages if stage.name == _SHAPE for rule, _ in stage.triggers}
-        chosen = [folder for folder in self._folders if not folders or folder.home.path in folders]
+        chosen = [folder for folder in self._folders if not folders or folder.path in folders]
         found = [made for folder in chosen for made in self._mutants(folder, only)]
         self.mutants = [mutant for _, mutant, _ in found]
         self._homes = [folder for folder, _, _ in found]
@@ -99,14 +103,14 @@ class Mutation:
     def span(self, number: int) -> Span:
         """Where a mutant was changed first."""
         folder, mutant = self._homes[number], self.mutants[number]
-        return load_yaml(folder.files[mutant.file], str(folder.home.path / mutant.file)).span(mutant.at, key=True)
+        return load_yaml(folder.files[mutant.file], str(folder.path / mutant.file)).span(mutant.at, key=True)
 
     def sources(self, number: int) -> Iterator[tuple[FilePath, str, str]]:
         """The files that a mutant changes: path, text before and after."""
         folder, mutant = self._homes[number], self.mutants[number]
         for name, edits in mutant.edits.items():
             text = folder.files[name].decode()
-            yield folder.home.path / name, text, edited(text, edits)
+            yield folder.path / name, text, edited(text, edits)
 
     def _mutants(self, folder: _Folder, only: Sequence[str]) -> Iterator[tuple[_Folder, Mutant, RuleSet]]:
         texts = {name: source.decode() for name, source in folder.files.items()}
@@ -161,8 +165,8 @@ class Mutation:
         return _with(self.gates.rules, rule) if rule else None
 
     def _load_all(self, folder: _Folder, changed: Mapping[str, str]) -> RuleSet | None:
-        def files(path: FilePath, problems: Problems) -> dict[str, bytes]:
-            (found,) = [one for one in self._folders if one.home.path == path]
+        def files(path: str | os.PathLike[str], problems: Problems) -> dict[str, bytes]:
+            (found,) = [one for one in self._folders if one.path == path]
             new = changed if found is folder else {}
             return {name: new[name].encode() if name in new else source for name, source in found.files.items()}
 
@@ -174,7 +178,7 @@ class Mutation:
 
     def _load_rule(self, folder: _Folder, id: str, text: str) -> Rule | None:
         problems = Problems()
-        name = str(folder.home.path / f"{id}.yaml")
+        name = str(folder.path / f"{id}.yaml")
         file = load_rule_file(text.encode(), name, id, folder.home.provider, problems)
         if file is None:
             return None
