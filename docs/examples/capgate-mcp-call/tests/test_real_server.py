@@ -46,13 +46,15 @@ class Remote:
 
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.port = self._listening.getsockname()[1]
-        self._server = uvicorn.Server(uvicorn.Config(counted, log_level="critical", ws="none", log_config=None))
-        self._thread = threading.Thread(target=self._server.run, args=([self._listening],))
+        # The loop of the standard library: an old uvloop may never return from closing one in a thread.
+        config = uvicorn.Config(counted, log_level="critical", ws="none", log_config=None, loop="asyncio")
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._server.run, args=([self._listening],), daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
         self._server.should_exit = True
-        self._thread.join()
+        self._thread.join(timeout=60)
         self._listening.close()
 
 
