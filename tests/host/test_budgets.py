@@ -236,7 +236,7 @@ def test_counts_move_into_a_database_with_the_ledger(database: str, tmp_path: Pa
     files.charge("buoy-feed", "day", 2, 3)
     files.charge("other", "day", 2, 3)
     moved = SqlStore(database, extensions, clock=Clock(), disk=QuickDisk())
-    move_to_database(files, extensions, moved)
+    move_to_database(files, moved)
 
     found = [moved.charge(*asked, 3).used for asked in (("buoy-feed", "hour", 7), ("buoy-feed", "day", 2))]
     assert (found, moved.charge("other", "hour", 7, 3).used) == ([2, 2], 1)
