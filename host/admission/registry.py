@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from capgate.host.admission.errors import AdmissionError
+from capgate.host.admission.failures import Failure
 from capgate.host.admission.records import parse_descriptor
 from capgate.host.admission.shelf import SOURCE as SHELF
 from capgate.host.admission.shelf import Shelf, ShelfTool, load_shelf
@@ -21,7 +22,7 @@ from capgate.host.mediation.clock import Clock
 from capgate.policy.gate import Gate, ToolNames
 from capgate.policy.verdict import Verdict, content_digest
 
-__all__ = ["PLACEMENT", "Extension", "Failure", "Registry", "Running", "Tool"]
+__all__ = ["PLACEMENT", "Extension", "Registry", "Running", "Tool"]
 
 #: Where a server runs extensions (contract 2).
 PLACEMENT: Final = "machine"
@@ -57,30 +58,6 @@ class Tool(NamedTuple):
 
     extension: Extension
     tool: Mapping[str, Any]
-
-
-class Failure(NamedTuple):
-    """Why something that was admitted, or lies there, does not run.
-
-    Attributes:
-        id: the id of the extension.
-        name: its name, where that is known.
-        refused: what kind of failure.
-        why: what is wrong, a sentence.
-        next: what to do, a sentence.
-        rule: the rule of the gate, where it refused.
-    """
-
-    id: str
-    name: str | None
-    refused: str
-    why: str
-    next: str
-    rule: str | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """The failure as JSON data (contract 4)."""
-        return {key: value for key, value in self._asdict().items() if value is not None}
 
 
 class Registry(NamedTuple):
@@ -204,7 +181,7 @@ class Running:
         shelf = load_shelf(self._shelf, self._gate, names)
         for id, offered in shelf.tools.items():
             extensions[id] = _loaded(_of_shelf(offered), tools, names)
-        failed |= {id: Failure(*failure) for id, failure in shelf.failed.items()}
+        failed |= shelf.failed
         in_order = dict(sorted(failed.items()))
         settled = not any(failure.refused in _UNDER_WAY for failure in failed.values())
         return Registry(version, self._clock.monotonic(), ledger, extensions, tools, names, in_order, shelf, settled)

@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from capgate.host.admission.failures import Failure
 from capgate.host.mediation.disk import Disk
 from capgate.policy.documents import DocumentError, load_json
 from capgate.policy.documents.source import MAX_BYTES
@@ -17,7 +18,7 @@ from capgate.policy.gate import Gate
 from capgate.policy.text import show
 from capgate.policy.verdict import Verdict
 
-__all__ = ["LAYOUTS", "MANIFEST", "SOURCE", "Shelf", "ShelfFailure", "ShelfTool", "load_shelf"]
+__all__ = ["LAYOUTS", "MANIFEST", "SOURCE", "Shelf", "ShelfTool", "load_shelf"]
 
 #: Name of the file that lists the modules.
 MANIFEST: Final = "manifest.json"
@@ -65,26 +66,6 @@ class ShelfTool(NamedTuple):
     verdict: Verdict
 
 
-class ShelfFailure(NamedTuple):
-    """Why something of the shelf does not run; the fields of a `failedLoads` entry (contract 4).
-
-    Attributes:
-        id: id of its extension, or ``wasm-shelf`` for all of it.
-        name: its name, where that is known.
-        refused: what kind of failure.
-        why: what is wrong, a sentence.
-        next: what to do, a sentence.
-        rule: the rule of the gate, where it refused.
-    """
-
-    id: str
-    name: str | None
-    refused: str
-    why: str
-    next: str
-    rule: str | None = None
-
-
 class Shelf(NamedTuple):
     """What the module folder offers.
 
@@ -96,7 +77,7 @@ class Shelf(NamedTuple):
     """
 
     tools: Mapping[str, ShelfTool]
-    failed: Mapping[str, ShelfFailure]
+    failed: Mapping[str, Failure]
     entries: Mapping[str, Mapping[str, Any]]
     unknown: Mapping[str, str]
 
@@ -196,7 +177,7 @@ def _judged(
     descriptors: Mapping[str, dict[str, Any]], unknown: Mapping[str, str], gate: Gate, names: set[str], placement: str
 ) -> Shelf:
     tools: dict[str, ShelfTool] = {}
-    failed: dict[str, ShelfFailure] = {}
+    failed: dict[str, Failure] = {}
     for id, descriptor in descriptors.items():
         verdict = gate.admit(descriptor, placement, frozenset(names))
         if verdict.admitted:
@@ -205,11 +186,11 @@ def _judged(
             continue
         why = f"it does not pass the gate ({verdict.rule}): {verdict.why}"
         next_step = f"Mend its entry in {MANIFEST}, or revoke the extension that has its tool's name."
-        failed[id] = ShelfFailure(id, descriptor["name"], "gate-refused-at-load", why, next_step, verdict.rule)
+        failed[id] = Failure(id, descriptor["name"], "gate-refused-at-load", why, next_step, verdict.rule)
     return Shelf(tools, failed, descriptors, unknown)
 
 
 def _broken(what: str) -> Shelf:
     next_step = f"Mend or remove {MANIFEST} in the module folder."
-    failure = ShelfFailure(SOURCE, None, "unreadable", f"the {MANIFEST} of the shelf: {what}", next_step)
+    failure = Failure(SOURCE, None, "unreadable", f"the {MANIFEST} of the shelf: {what}", next_step)
     return Shelf({}, {SOURCE: failure}, {}, {})

@@ -74,6 +74,7 @@ class SqlStore:
     def __init__(self, url: str, extensions: Path, *, clock: Clock, disk: Disk):
         self._files = DescriptorFiles(extensions, disk)
         self._turn = Lock()
+        self._writing = Lock()
         self._replay = Replay()
         self._last: str | None = None
         self._fetched: dict[str, tuple[int, bytes]] = {}
@@ -208,7 +209,13 @@ class SqlStore:
 
     @contextmanager
     def _exclusive(self, what: str) -> Iterator[Connection]:
-        with _available(what), self._engine.connect() as connection, connection.begin() as transaction:
+        # Those that wait here hold no connection: whoever has the turn needs a second one, to read.
+        with (
+            self._writing,
+            _available(what),
+            self._engine.connect() as connection,
+            connection.begin() as transaction,
+        ):
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
             try:
                 yield connection
@@ -335,7 +342,7 @@ def _storable(id: str) -> str:
 
 
 def _make_tables(connection: Connection) -> None:
-    METADATA.create_all(connection)
+    SCHEMA.create(connection, checkfirst=True)
     version = connection.scalar(select(func.max(SCHEMA.c.version)))
     if version is None:
         connection.execute(insert(SCHEMA).values(version=VERSION))
@@ -345,6 +352,7 @@ def _make_tables(connection: Connection) -> None:
             f"the database has tables of version {version}, and this capgate knows version {VERSION}",
             hint="Use the capgate that made them, or a newer one.",
         )
+    METADATA.create_all(connection)
 
 
 @contextmanager

@@ -165,9 +165,7 @@ def lend(
     own: Mapping[str, Callable[[], Any]] = {
         "read": lambda: _Reader(loan, lambda: interfaces.reader(root)),
         "write": lambda: Writing(loan, lambda: interfaces.writer(root, grant)),
-        "network": lambda: _Fetcher(
-            loan, lambda: interfaces.fetcher(grant, lambda: loan.charged(charge), loan.notes.append)
-        ),
+        "network": lambda: _Fetcher(loan, fetcher),
     }
     handed: dict[str, Any] = {}
     for need in primitive.needs:

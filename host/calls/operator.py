@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
+from capgate.host.mediation.addresses import read_nat64_prefix
 from capgate.host.mediation.audit_files import ROTATE_AT
 from capgate.plugins.config import Config, ConfigError
 from capgate.policy.errors import PolicyInvalid
@@ -25,8 +26,6 @@ __all__ = ["MOST_BYTES", "Operator", "read_operator"]
 #: The most bytes of an answer, unless the operator says otherwise (contract 11.15).
 MOST_BYTES: Final = 1024 * 1024
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-#: The lengths that a NAT64 prefix can have (RFC 6052).
-_LENGTHS: Final = (32, 40, 48, 56, 64, 96)
 _LARGEST: Final = 1 << 30
 _SMALLEST_AUDIT: Final = 4096
 
@@ -119,9 +118,4 @@ def _is_address(text: str) -> bool:
 
 
 def _is_prefix(text: str) -> bool:
-    import ipaddress
-
-    try:
-        return ipaddress.IPv6Network(text).prefixlen in _LENGTHS and "%" not in text
-    except ValueError:
-        return False
+    return read_nat64_prefix(text) is not None

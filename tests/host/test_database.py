@@ -219,3 +219,24 @@ def test_the_ledger_in_a_database_is_shown_verified_and_signed(
     done = capgate("ledger", "verify", *folders)
     assert done.code != 0
     assert "line 1" in done.out + done.err
+
+
+def test_many_that_wait_for_their_turn_leave_connections_for_whoever_has_it(host: AdmissionHost) -> None:
+    """More of them than there are connections: each turn needs a second one, to read."""
+    many = 60
+    start = threading.Barrier(many)
+    answers: list[str] = []
+
+    def propose(number: int) -> None:
+        start.wait()
+        try:
+            answers.append(host.propose(clock_descriptor(f"clock-{number}"), actor=MODEL)["state"])
+        except AdmissionError as error:
+            answers.append(error.id)
+
+    threads = [threading.Thread(target=propose, args=(number,)) for number in range(many)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == ["pending"] * many
