@@ -41,6 +41,7 @@ class Changes:
         self._report = report
         self._seen: Registry | None = None
         self._told: list[Declaration] | None = None
+        self._served_another = False
         self._listeners = 0
         self.bus = InMemorySubscriptionBus()
 
@@ -55,15 +56,24 @@ class Changes:
                 self._report(defect, "following the ledger")
             await anyio.sleep(FOLLOW_SECONDS)
 
+    def served(self, tools: list[Declaration]) -> None:
+        """Notes what a client was told of, which may be what the next look finds gone, or the last has found gone."""
+        if self._told is None:
+            self._told = tools
+        elif self._told != tools:
+            self._served_another = True
+
     async def look(self) -> None:
         """Looks once; raises AdmissionError (``store-unavailable``)."""
         registry = await to_thread.run_sync(lambda: self._runtime.host.registry)
-        if registry is self._seen:
-            return
-        before = self._told
-        self._told = await to_thread.run_sync(lambda: list(self._runtime.tools.declarations()))
-        self._seen = registry
-        if before is not None and before != self._told:
+        if registry is not self._seen:
+            now = await to_thread.run_sync(lambda: list(self._runtime.tools.declarations()))
+            # Read here, not before: a client may have been told while the tools were looked at.
+            if self._told is not None and self._told != now:
+                self._served_another = True
+            self._told, self._seen = now, registry
+        if self._served_another:
+            self._served_another = False
             await self.bus.publish(ToolsListChanged())
 
     async def listen(self, context: ServerRequestContext[Any, Any], params: NotificationParams) -> None:

@@ -104,6 +104,7 @@ class ToolServer(Server[Any]):
             raise MCPError(INTERNAL_ERROR, f"{error.id}: {error.message}") from None
         except Exception as defect:  # noqa: BLE001  # whatever a defect is, the client gets an answer that tells nothing of it
             raise self._failed(defect, "listing the tools") from None
+        self._changes.served(there_are)
         tools = [Tool(name=one.name, description=one.description, input_schema=one.schema) for one in there_are]
         return ListToolsResult(tools=tools)
 

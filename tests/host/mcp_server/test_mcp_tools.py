@@ -228,6 +228,40 @@ def test_only_what_changes_the_list_is_told(world: World) -> None:
     assert after(lambda: None) == 2
 
 
+def test_a_list_served_before_the_first_look_or_beside_one_is_followed(world: World) -> None:
+    told: list[Any] = []
+    looking, tools = world.server._changes, world.runtime.tools
+    looking.bus.subscribe(told.append)
+    before = list(tools.declarations())
+    looking.served(before)
+    world.admit(clock_descriptor())
+    run(looking.look)
+    assert len(told) == 1
+    # A request that took its list before the change may answer after the look that saw it.
+    looking.served(before)
+    run(looking.look)
+    assert len(told) == 2
+    looking.served(list(tools.declarations()))
+    run(looking.look)
+    assert len(told) == 2
+
+
+@in_both_ways
+def test_a_client_that_lists_before_the_first_look_is_told(
+    world: World, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(world.server._changes, "follow", anyio.sleep_forever)
+
+    async def ask() -> None:
+        async with connected(world.server, mode) as (client, told):
+            assert await names(client) == OWN
+            await anyio.to_thread.run_sync(world.admit, clock_descriptor())
+            await world.server._changes.look()
+            await told.wait()
+
+    run(ask)
+
+
 def test_a_store_that_cannot_be_read_for_a_while_ends_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     real, failures = world.runtime.tools.declarations, [AdmissionError("store-unavailable", "no disk"), KeyError("x")]
 
