@@ -141,10 +141,19 @@ class AdmissionHost:
         return decisions.revoke(self.context, id, confirm=confirm, actor=actor, method=method)
 
     def reconfigure(
-        self, id: object, change: Mapping[str, Any], *, confirm: bool, actor: Actor, method: str = "host-token"
+        self,
+        id: object,
+        change: Mapping[str, Any],
+        *,
+        confirm: bool,
+        actor: Actor,
+        plan_digest: object = None,
+        method: str = "host-token",
     ) -> dict[str, Any]:
         """Changes what runs (contract 4, ``/reconfigure``)."""
-        return reconfigure.reconfigure(self.context, id, change, confirm=confirm, actor=actor, method=method)
+        return reconfigure.reconfigure(
+            self.context, id, change, confirm=confirm, plan_digest=plan_digest, actor=actor, method=method
+        )
 
     def request_approval(self, id: object) -> dict[str, Any]:
         """Makes a code for one plan and prints it on the console (contract 5)."""

@@ -22,7 +22,14 @@ _COUNTS: Final = ("maxRequests", "maxBytes")
 
 
 def reconfigure(
-    context: Context, id: object, change: Mapping[str, Any], *, confirm: bool, actor: Actor, method: str
+    context: Context,
+    id: object,
+    change: Mapping[str, Any],
+    *,
+    confirm: bool,
+    plan_digest: object = None,
+    actor: Actor,
+    method: str,
 ) -> dict[str, Any]:
     """Changes an extension that runs, once that is confirmed.
 
@@ -31,17 +38,19 @@ def reconfigure(
         id: which.
         change: ``bounds`` to merge into its bounds, ``tools`` to take the place of its tools, ``params``
             (name of a tool to params) to merge into theirs. Other keys are not looked at.
-        confirm: False only shows what it would mean.
+        confirm: False only shows what it would mean: its ``plan`` is that of what would run.
+        plan_digest: the plan that was read; another one now is an error. None checks nothing.
         actor: who decides.
         method: by what authority.
 
     Raises:
         AdmissionError: ``bad-request``, ``extension-not-admitted``, ``bounds-invalid``, ``params-invalid``,
-            ``params-unknown-tool``.
+            ``params-unknown-tool``, ``plan-changed``.
         GateRefused: the gate refuses the result; nothing is changed.
     """
     name = stem(id)
-    extension = _running(context.running.current(), name)
+    registry = context.running.current()
+    extension = _running(registry, name)
     changed = _changed(extension.descriptor, change)
     if not confirm:
         descriptor = extension.descriptor
@@ -54,12 +63,18 @@ def reconfigure(
                 "tools": [tool["name"] for tool in descriptor["tools"]],
             },
             "proposed": {"bounds": changed.get("bounds") or {}},
-            "note": "Nothing is changed yet; ask again with confirm: true.",
+            "plan": _plan(context, registry, extension, changed),
+            "note": "Nothing is changed yet; ask again with confirm: true, and this plan's digest.",
         }
     with context.turn() as turn:
         registry = turn.registry
         extension = _running(registry, name)
         changed = _changed(extension.descriptor, change)
+        if plan_digest is not None:
+            plan = _plan(context, registry, extension, changed)
+            if plan_digest != plan["digest"]:
+                why = "the plan is no longer the one that was read"
+                raise AdmissionError("plan-changed", why, details={"plan": plan})
         source = extension.entry.source
         verdict = context.gate.admit(changed, PLACEMENT, registry.taken(excluding=name))
         if not verdict.admitted:
@@ -104,6 +119,13 @@ def reconfigure(
         "bounds": changed.get("bounds") or {},
         "note": "It runs with the new bounds from now on.",
     }
+
+
+def _plan(context: Context, registry: Registry, extension: Extension, changed: dict[str, Any]) -> dict[str, Any]:
+    plan = context.gate.plan(
+        changed | {"source": extension.entry.source}, PLACEMENT, registry.taken(excluding=extension.id)
+    )
+    return plan.to_json()
 
 
 def _follow(turn: Turn, before: Subject | None, changed: dict[str, Any], digest: str) -> None:

@@ -33,6 +33,7 @@ _COMMANDS: Final = {
     "plan": "capgate.host.cli.plan",
     "plugins": "capgate.host.cli.plugins",
     "propose": "capgate.host.cli.admission.propose",
+    "reconfigure": "capgate.host.cli.admission.reconfigure",
     "revoke": "capgate.host.cli.admission.revoke",
     "rules": "capgate.host.cli.rules.group",
     "serve": "capgate.host.cli.serve",

@@ -116,13 +116,13 @@ async def _deny(call: Call, id: object) -> Answer:
 
 
 async def reconfigure(call: Call) -> Answer:
-    """Changes ``{id, bounds?, tools?, params?, confirm}``."""
+    """Changes ``{id, bounds?, tools?, params?, confirm, planDigest?}``."""
     body = _object(call.body)
     return await _reconfigure(call, body.get("id"), body, confirm=body.get("confirm") is True)
 
 
 async def reconfigure_now(call: Call) -> Answer:
-    """Changes what the path names by ``{bounds?, tools?, params?}``."""
+    """Changes what the path names by ``{bounds?, tools?, params?, planDigest?}``."""
     try:
         return await _reconfigure(call, call.id, _object(call.body), confirm=True)
     except AdmissionError as error:
@@ -136,7 +136,16 @@ async def _reconfigure(call: Call, id: object, body: Mapping[str, Any], *, confi
     change = {key: body[key] for key in _CHANGEABLE if key in body}
     actor = call.exchange.caller.actor
     host, method = call.shim.host, method_of(actor)
-    return json_answer(await call.shim.act(host.reconfigure, id, change, confirm=confirm, actor=actor, method=method))
+    answer = await call.shim.act(
+        host.reconfigure,
+        id,
+        change,
+        confirm=confirm,
+        plan_digest=body.get("planDigest"),
+        actor=actor,
+        method=method,
+    )
+    return json_answer(answer)
 
 
 def decided(call: Call, answer: dict[str, Any]) -> Answer:

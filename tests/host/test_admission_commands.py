@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from commands import Done
-from host_samples import clock_descriptor, exec_descriptor
+from host_samples import clock_descriptor, exec_descriptor, fetch_descriptor
 
 Capgate = Callable[..., Done]
 
@@ -80,6 +80,77 @@ def test_a_refusal_names_the_rule_and_ends_with_one(capgate: Capgate) -> None:
     assert done.code == 1
     assert "Refused by exec-absent" in done.out
     assert "runner: refused by exec-absent" in capgate("inventory").out
+
+
+def test_what_runs_is_changed(capgate: Capgate) -> None:
+    capgate("propose", write("buoy.json", fetch_descriptor()))
+    capgate("admit", "buoy-feed", "--yes")
+    done = capgate(
+        "reconfigure", "buoy-feed", "--max-requests", "3", "--hosts", "buoys.test, a.test", "--window", "day"
+    )
+    assert (done.code, "--yes does it" in done.err) == (1, True)
+    assert "requests: at most 3 a day (window: day)" in done.out
+    (extension,) = capgate("inventory", "--format", "json").json["extensions"]
+    assert extension["bounds"] == {"hosts": ["buoys.test"], "maxRequests": 12}
+    bounds = ["--max-requests", "3", "--hosts", "buoys.test, a.test"]
+    done = capgate("reconfigure", "buoy-feed", *bounds, "--window", "day")
+    assert (done.code, "--yes does it" in done.err) == (1, True)
+    assert "requests: at most 3 a day (window: day)" in done.out
+    (extension,) = capgate("inventory", "--format", "json").json["extensions"]
+    assert extension["bounds"] == {"hosts": ["buoys.test"], "maxRequests": 12}
+    done = capgate("reconfigure", "buoy-feed", *bounds, "--yes")
+    assert (done.code, done.out.splitlines()[-1]) == (
+        0,
+        "Changed 'buoy-feed'. It runs with the new bounds from now on.",
+    )
+    (extension,) = capgate("inventory", "--format", "json").json["extensions"]
+    assert extension["bounds"] == {"hosts": ["buoys.test", "a.test"], "maxRequests": 3}
+
+
+def test_a_change_comes_from_a_file(capgate: Capgate) -> None:
+    capgate("propose", write("buoy.json", fetch_descriptor()))
+    capgate("admit", "buoy-feed", "--yes")
+    change = {"params": {"buoy_get": {"url": "https://buoys.test/v2"}}}
+    done = capgate("reconfigure", "buoy-feed", "--change", write("change.json", change), "--format", "json")
+    assert (done.code, done.json["plan"]["tools"][0]["params"]["url"]) == (1, "https://buoys.test/v2")
+    done = capgate("reconfigure", "buoy-feed", "--change", "change.json", "--yes", "--format", "json")
+    assert (done.code, done.json["decision"]) == (0, "reconfigured")
+
+
+def test_a_change_that_the_gate_refuses_changes_nothing_and_shows_why(capgate: Capgate) -> None:
+    capgate("propose", write("buoy.json", fetch_descriptor()))
+    capgate("admit", "buoy-feed", "--yes")
+    done = capgate("reconfigure", "buoy-feed", "--max-requests", "0", "--yes")
+    assert done.code == 1
+    assert "buoy-feed: would be refused" in done.out
+    assert "network-unbounded" in done.err
+    (extension,) = capgate("inventory", "--format", "json").json["extensions"]
+    assert extension["bounds"]["maxRequests"] == 12
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        ([], 2, "name what is to change"),
+        (["--max-requests", "-1"], 2, "-1"),
+        (["--max-requests", "3", "--change", "change.json"], 2, "either"),
+        (["--change", "missing.json"], 4, "missing.json"),
+        (["--change", "list.json"], 1, "bounds, tools, params"),
+        (["--change", "other.json"], 1, "bounds, tools, params"),
+        (["--change", "empty.json"], 1, "bounds, tools, params"),
+        (["--change", "change.json"], 1, "bounds-invalid"),
+    ],
+)
+def test_a_change_that_makes_no_sense_is_an_error(capgate: Capgate, arguments: list[str], code: int, said: str) -> None:
+    write("list.json", [])
+    write("other.json", {"bounds": {}, "bound": {}})
+    write("empty.json", {})
+    write("change.json", {"bounds": {"maxRequests": -3}})
+    capgate("propose", write("buoy.json", fetch_descriptor()))
+    capgate("admit", "buoy-feed", "--yes")
+    done = capgate("reconfigure", "buoy-feed", *arguments, "--yes")
+    assert done.code == code
+    assert said in done.err
 
 
 def test_a_denial_is_overridden_only_when_asked(capgate: Capgate) -> None:

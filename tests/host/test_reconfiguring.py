@@ -42,6 +42,29 @@ def test_bounds_are_changed_as_asked(host: AdmissionHost, bounds: dict[str, Any]
     assert host.proposal_plan("buoy-feed")["state"] == "admitted"
 
 
+def test_only_the_change_that_was_read_is_made(host: AdmissionHost) -> None:
+    admitted(host, fetch_descriptor())
+    change = {"bounds": {"maxRequests": 3}}
+    plan = host.reconfigure("buoy-feed", change, confirm=False, actor=HUMAN)["plan"]
+    assert plan["gate"]["decision"] == "admitted"
+    assert (plan["bounds"], plan["budgets"]["maxRequests"]) == ({"hosts": ["buoys.test"], "maxRequests": 3}, 3)
+    host.reconfigure("buoy-feed", {"bounds": {"hosts": ["a.test"]}}, confirm=True, actor=HUMAN)
+    error = refused(
+        lambda: host.reconfigure("buoy-feed", change, confirm=True, plan_digest=plan["digest"], actor=HUMAN)
+    )
+    assert (error.id, error.http_status) == ("plan-changed", 409)
+    assert host.registry.extensions["buoy-feed"].descriptor["bounds"] == {"hosts": ["a.test"], "maxRequests": 12}
+    again = host.reconfigure("buoy-feed", change, confirm=False, actor=HUMAN)["plan"]
+    done = host.reconfigure("buoy-feed", change, confirm=True, plan_digest=again["digest"], actor=HUMAN)
+    assert done["bounds"] == {"hosts": ["a.test"], "maxRequests": 3}
+
+
+def test_a_change_shows_what_the_gate_would_say(host: AdmissionHost) -> None:
+    admitted(host, fetch_descriptor())
+    shown = host.reconfigure("buoy-feed", {"bounds": {"maxRequests": 0}}, confirm=False, actor=HUMAN)
+    assert shown["plan"]["gate"]["rule"] == "network-unbounded"
+
+
 @pytest.mark.parametrize(
     ("change", "id"),
     [

@@ -134,6 +134,21 @@ def test_reconfiguring_is_confirmed_first(server: Server) -> None:
     assert "somebody" not in (server.settings.extensions / ".ledger.jsonl").read_text()
 
 
+def test_only_the_change_that_was_read_is_made_by_both_doors(server: Server) -> None:
+    server.admit(FEED)
+    change = {"id": "buoy-feed", "bounds": {"maxRequests": 3}}
+    read = server.post(f"{ROOT}/reconfigure", change, token=True).json()["plan"]["digest"]
+    change |= {"confirm": True, "planDigest": "sha256:" + "0" * 64}
+    for answer in (
+        server.post(f"{ROOT}/reconfigure", change, token=True),
+        server.ask("PATCH", f"{ROOT}/buoy-feed", json=change, token=True),
+    ):
+        assert (answer.status_code, answer.json()["refused"]) == (409, "plan-changed")
+        assert answer.json()["plan"]["digest"] == read
+    done = server.post(f"{ROOT}/reconfigure", change | {"planDigest": read}, token=True)
+    assert (done.status_code, done.json()["decision"]) == (200, "reconfigured")
+
+
 @pytest.mark.parametrize(
     ("change", "refused"),
     [
