@@ -19,6 +19,8 @@ MAX_DEPTH: Final = 128
 #: The most values that are written; a document of 1 MiB has fewer. A value that holds another many times
 #: over, or itself, could otherwise be walked for ever.
 _MAX_VALUES: Final = 1_000_000
+#: The most values that are looked at for whether the standard library can write them.
+_MAX_SIMPLE: Final = 100_000
 
 
 def canonical(value: Any) -> bytes:
@@ -32,12 +34,12 @@ def canonical(value: Any) -> bytes:
         DocumentError: not-canonical, naming the path of what cannot be written; a value that holds
             itself, or lists and objects nested over 128 levels, included.
     """
-    if _is_simple(value):
-        return _write(value).encode()
-    # Imported late: few values need it.
-    import rfc8785
-
     try:
+        if _is_simple(value):
+            return _write(value).encode()
+        # Imported late: few values need it.
+        import rfc8785
+
         return rfc8785.dumps(_plain(value, ROOT, count(1)))
     except RecursionError:
         raise DocumentError("not-canonical", "the value nests too deep to be written from here") from None
@@ -57,13 +59,17 @@ _write: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort
 
 
 def _is_simple(value: Any) -> bool:
-    """Whether the standard library writes `value` canonically: small, ASCII texts, and no fractions.
+    """Whether the standard library writes `value` canonically: ASCII keys, no fractions, not deep and not large.
 
-    Beyond ASCII keys may sort in another order; fractions are spelled in another way. A value of so few
-    parts cannot nest too deep.
+    Beyond ASCII keys may sort in another order; fractions are spelled in another way.
     """
     waiting = [value]
-    for part in waiting:
+    depth, level_ends = 1, 1
+    for done, part in enumerate(waiting):
+        if done == level_ends:
+            depth, level_ends = depth + 1, len(waiting)
+            if depth > MAX_DEPTH:
+                return False
         kind = type(part)
         if kind is dict:
             for key in part:
@@ -73,14 +79,14 @@ def _is_simple(value: Any) -> bool:
         elif kind is list:
             waiting.extend(part)
         elif kind is str:
-            if not part.isascii():
+            if not _is_unicode(part):
                 return False
         elif kind is int:
             if not -MAX_INTEGER <= part <= MAX_INTEGER:
                 return False
         elif kind is not bool and part is not None:
             return False
-        if len(waiting) > MAX_DEPTH:
+        if len(waiting) > _MAX_SIMPLE:
             return False
     return True
 

@@ -123,7 +123,7 @@ def test_canonical_text_loads_equal_and_is_stable(value: Any) -> None:
 
 _ASCII = st.text(st.characters(max_codepoint=0x7F), max_size=5)
 PLAIN = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | _ASCII | st.floats(-1e15, 1e15),
+    st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | st.text(max_size=5) | st.floats(-1e15, 1e15),
     lambda inner: st.lists(inner, max_size=5) | st.dictionaries(_ASCII, inner, max_size=5),
     max_leaves=20,
 )
@@ -132,6 +132,12 @@ PLAIN = st.recursive(
 @given(PLAIN)
 @settings(deadline=None, derandomize=True)
 def test_a_value_is_written_as_the_library_of_the_standard_writes_it(value: Any) -> None:
+    assert canonical(value) == rfc8785.dumps(value)
+
+
+@pytest.mark.parametrize("members", [10_000, 49_998, 50_000, 60_000])
+def test_a_large_value_is_written_as_the_library_of_the_standard_writes_it(members: int) -> None:
+    value = {f"key {members - index}": [f"{index} …\u2028\x7f\x00😀"] for index in range(members)}
     assert canonical(value) == rfc8785.dumps(value)
 
 
