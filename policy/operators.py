@@ -6,12 +6,12 @@ of a type that the operator is not for. `ABSENT` stands for a value that is not 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Final, NamedTuple
 
 from capgate.policy.hosts import is_host
 
-__all__ = ["ABSENT", "BUILT_IN", "TYPES", "Absent", "Operator", "has_type", "operand_problem", "same"]
+__all__ = ["ABSENT", "BUILT_IN", "TYPES", "Absent", "Operator", "has_type", "identity", "operand_problem", "same"]
 
 
 class Absent:
@@ -68,6 +68,15 @@ def same(left: Any, right: Any) -> bool:
         elif (type(a) is bool) is not (type(b) is bool) or type(a) in _HOLDERS or type(b) in _HOLDERS or a != b:
             return False
     return True
+
+
+def identity(value: Any) -> Hashable:
+    """The same for two values of a document where `same` says that they are equal, and only there."""
+    if type(value) is list:
+        return ("list", *map(identity, value))
+    if type(value) is dict:
+        return ("object", frozenset((key, identity(item)) for key, item in value.items()))
+    return ("boolean", value) if type(value) is bool else value
 
 
 def has_type(value: Any, word: str) -> bool:

@@ -79,7 +79,7 @@ def test_json_has_every_finding_with_its_page_and_a_witness(rules: Run, mine: Mi
     done = rules("lint", mine(shadowed), "--format", "json")
     assert done.code == 1
     data = done.json
-    assert set(data) == {"policy", "results", "ignored", "undecided", "summary"}
+    assert set(data) == {"policy", "results", "errors", "ignored", "undecided", "summary"}
     assert data["policy"]["fingerprint"].startswith("sha256:")
     (always,) = [one for one in data["results"] if one["id"] == "trigger-always-holds"]
     assert (always["file"], always["line"], always["rule"]) == ("mine/few-requests.yaml", 7, "few-requests")
@@ -90,6 +90,7 @@ def test_json_has_every_finding_with_its_page_and_a_witness(rules: Run, mine: Mi
         "findings": len(data["results"]),
         "ignored": 0,
         "undecided": 0,
+        "errors": 0,
     }
 
 
@@ -108,6 +109,46 @@ def test_json_has_what_was_ignored_and_why_and_what_was_not_decided(rules: Run, 
     assert done.out.endswith(", 1 ignored, 1 not decided\n")
 
 
+def test_a_case_that_cannot_be_read_is_an_error_and_no_claim_is_made_about_what_it_tests(
+    rules: Run, mine: Mine, write: Write
+) -> None:
+    folder = mine(
+        """\
+id: few-requests
+title: No more than 15 requests, and none of a certain name
+applies_to: descriptor
+remedy: Set bounds.maxRequests to 15 or less.
+triggers:
+  - stage: bounds
+    when: {descriptor.bounds.maxRequests: {min: 16}}
+    reason: it asks for {descriptor.bounds.maxRequests} requests
+  - stage: bounds
+    when: {descriptor.id: {equals: certain}}
+    reason: it has a certain name
+examples:
+  refused: [{descriptor: {bounds: {maxRequests: 16}, tools: [{name: a, primitive: now}]}}]
+  admitted: [{descriptor: {bounds: {maxRequests: 15}, tools: [{name: a, primitive: now}]}}]
+"""
+    )
+    case = """\
+cases:
+  - name: a certain name
+    descriptor: {id: certain, tools: [{name: a, primitive: now}]}
+    refused: [few-requests]
+"""
+    write("mine/tests/some.yaml", case)
+    assert rules("lint", folder).out == "1 rule: 0 findings\n"
+    write("mine/tests/some.yaml", f"{case}   - name: another\n")
+    done = rules("lint", folder)
+    assert done.code == 4
+    assert done.out.startswith("mine/tests/some.yaml:5:4: yaml-syntax: ")
+    assert done.out.endswith("\n1 rule: 0 findings, 1 error\n")
+    done = rules("lint", folder, "--format", "json")
+    assert done.code == 4
+    (error,) = json.loads(done.out)["errors"]
+    assert (error["id"], error["line"], json.loads(done.out)["summary"]["errors"]) == ("yaml-syntax", 5, 1)
+
+
 def test_an_invalid_policy_is_reported_and_nothing_is_looked_at(rules: Run, mine: Mine) -> None:
     folder = mine(BAD.replace("contains", "contain"))
     done = rules("lint", folder)
@@ -115,7 +156,7 @@ def test_an_invalid_policy_is_reported_and_nothing_is_looked_at(rules: Run, mine
     assert "operator-unknown" in done.err
     data = rules("lint", folder, "--format", "json").json
     assert data["policy"]["problems"][0]["id"] == "operator-unknown"
-    assert data["summary"] == {"rules": 0, "findings": 0, "ignored": 0, "undecided": 0}
+    assert data["summary"] == {"rules": 0, "findings": 0, "ignored": 0, "undecided": 0, "errors": 0}
 
 
 def test_a_report_goes_to_a_file(rules: Run, overlay: Overlay) -> None:

@@ -48,6 +48,20 @@ class Plugin:
         return [Operator("begins", lambda operand: None, lambda value, operand: str(value).startswith(operand))]
 
 
+def test_long_lists_are_looked_at_as_short_ones_are(tmp_path: Path) -> None:
+    def found(length: int) -> tuple[set[str], int]:
+        names = ", ".join(f"n{number}" for number in range(length))
+        text = (
+            "triggers:\n  - stage: bounds\n    for_each: {to: subject.destinations}\n"
+            f"    when: {{to.name: {{not_in: [{names}, n1]}}}}\n    reason: '{{to.name}} is not listed'\n"
+        )
+        findings = linted(tmp_path / f"of-{length}", text).findings
+        return {finding.check for finding in findings}, sum(one.check == "in-with-duplicates" for one in findings)
+
+    assert found(30) == found(4_000) == found(20_000)
+    assert found(30)[1] == 1
+
+
 class Capabilities:
     """A plugin with so many capabilities that not every set of them is tried."""
 

@@ -54,6 +54,10 @@ def test_a_comment_with_a_reason_ignores_a_check(text: str, tmp_path: Path) -> N
         ),
         (SLOW.replace("# above", "# capgate: ignore pattern-slw because x"), {"pattern-slow", "suppression-unknown"}),
         (SLOW.replace("# above", "# capgate: ignore"), {"pattern-slow", "suppression-unknown"}),
+        (SLOW.replace("# above", IGNORE.replace("capgate", "Capgate")), {"pattern-slow", "suppression-unknown"}),
+        (SLOW.replace("# above", IGNORE.replace(":", "")), {"pattern-slow", "suppression-unknown"}),
+        (SLOW.replace("# above", IGNORE.replace(":", " :")), {"pattern-slow", "suppression-unknown"}),
+        (SLOW.replace("# above", "# capgate ignores a name"), {"pattern-slow"}),
         (SLOW.replace("# above", "# capgate: disable pattern-slow because x"), {"pattern-slow", "suppression-unknown"}),
         (SLOW.replace("# above", "# capgate: ignore pattern-dot because x"), {"pattern-slow", "suppression-unused"}),
         (

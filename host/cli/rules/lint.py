@@ -46,6 +46,7 @@ def command(folders: tuple[str, ...], form: str, output: str | None) -> int:
     The exit code is the first that applies:
       5  capgate itself failed
       3  the policy is invalid; nothing was looked at
+      4  a test could not be read
       1  something was found
       0  nothing was found
     and 2 where the command line is wrong or the report cannot be written.
@@ -55,7 +56,7 @@ def command(folders: tuple[str, ...], form: str, output: str | None) -> int:
     from capgate.policy.authoring.lint.linting import lint
 
     with open_output(output, encoding=None if form == "text" else "utf-8") as out:
-        nothing = partial(invalid_json, results=[], ignored=[], undecided=[], summary=_summary(None))
+        nothing = partial(invalid_json, results=[], errors=[], ignored=[], undecided=[], summary=_summary(None))
         gate = opened(lambda: open_gate(rules=folders), out, nothing if form == "json" else None)
         if gate is None:
             return Exit.POLICY_INVALID
@@ -64,11 +65,16 @@ def command(folders: tuple[str, ...], form: str, output: str | None) -> int:
             out.write(_json(report, gate.fingerprint))
         else:
             out.write(_text(report, page_for(sys.stdout if output is None else None)))
+    if report.problems:
+        return Exit.INPUT_ERROR
     return Exit.REFUSED if report.findings else Exit.ADMITTED
 
 
 def _text(report: Report, page: Page) -> str:
     rows: list[str] = []
+    for problem in report.problems:
+        rows += page.lines(f"{problem.span}: {problem.id}: {problem.message}", 0, 4)
+        rows += page.lines(f"fix: {problem.hint}", 4, 4)
     for finding in report.findings:
         rows += page.lines(f"{finding.span}: {finding.check}: {finding.message}", 0, 4)
         rows += page.lines(f"fix: {finding.remedy}", 4, 4)
@@ -79,6 +85,7 @@ def _text(report: Report, page: Page) -> str:
     count = page.word("failed" if report.findings else "passed", plural(len(report.findings), "finding"))
     rest = f", {len(report.ignored)} ignored" if report.ignored else ""
     rest += f", {len(report.undecided)} not decided" if report.undecided else ""
+    rest += f", {plural(len(report.problems), 'error')}" if report.problems else ""
     rows.append(f"{plural(report.rules, 'rule')}: {count}{rest}")
     return "".join(f"{row}\n" for row in rows)
 
@@ -87,6 +94,7 @@ def _json(report: Report, fingerprint: str) -> str:
     return json_document(
         policy={"fingerprint": fingerprint},
         results=[finding.to_json() for finding in report.findings],
+        errors=[problem.to_json() for problem in report.problems],
         ignored=[{**finding.to_json(), "because": one.reason} for finding, one in report.ignored],
         undecided=[undecided.to_json() for undecided in report.undecided],
         summary=_summary(report),
@@ -95,10 +103,11 @@ def _json(report: Report, fingerprint: str) -> str:
 
 def _summary(report: Report | None) -> dict[str, int]:
     if report is None:
-        return {"rules": 0, "findings": 0, "ignored": 0, "undecided": 0}
+        return {"rules": 0, "findings": 0, "ignored": 0, "undecided": 0, "errors": 0}
     return {
         "rules": report.rules,
         "findings": len(report.findings),
         "ignored": len(report.ignored),
         "undecided": len(report.undecided),
+        "errors": len(report.problems),
     }

@@ -13,6 +13,7 @@ from capgate.policy.authoring.lint.context import Context
 from capgate.policy.authoring.lint.finding import Finding, Undecided
 from capgate.policy.authoring.lint.suppress import Suppression, read_suppressions
 from capgate.policy.authoring.suite import gather
+from capgate.policy.errors import CapgateError
 from capgate.policy.folders import RULESET
 
 __all__ = ["Report", "lint"]
@@ -35,12 +36,14 @@ class Report:
         findings: what was found, by file and line.
         ignored: what was found and is ignored, with the reason.
         undecided: what could not be decided.
+        problems: what is wrong with tests, so that they were not looked at.
     """
 
     rules: int
     findings: tuple[Finding, ...]
     ignored: tuple[tuple[Finding, Suppression], ...]
     undecided: tuple[Undecided, ...]
+    problems: tuple[CapgateError, ...]
 
 
 def lint(gates: Gates, folders: Sequence[FilePath] = ()) -> Report:
@@ -68,7 +71,7 @@ def lint(gates: Gates, folders: Sequence[FilePath] = ()) -> Report:
         else:
             ignored.append((finding, own))
     left += _unused(suppressions, ignored, undecided)
-    return Report(len(context.rules), tuple(sorted(left, key=_order)), tuple(ignored), undecided)
+    return Report(len(context.rules), tuple(sorted(left, key=_order)), tuple(ignored), undecided, suite.problems)
 
 
 def _worth_saying(findings: Sequence[Finding]) -> list[Finding]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import Any, Final
 
 from capgate.policy.authoring.lint.context import Asker, Context
 from capgate.policy.authoring.lint.finding import Finding
 from capgate.policy.conditions import Check, Each
-from capgate.policy.operators import same
+from capgate.policy.operators import identity
 from capgate.policy.paths import Path
 from capgate.policy.text import show
 
@@ -47,8 +47,11 @@ def duplicates(context: Context) -> Iterator[Finding]:
         for check in checks_in(asker):
             if check.operator not in _OF_A_LIST or type(check.operand) is not list:
                 continue
+            seen: set[Hashable] = set()
             for number, item in enumerate(check.operand):
-                if any(same(item, other) for other in check.operand[:number]):
+                before = len(seen)
+                seen.add(identity(item))
+                if len(seen) == before:
                     message = f"'{show(item)}' is in the list twice"
                     remedy = "Take one out, or correct the one that was to be another."
                     yield context.finding("in-with-duplicates", asker.rule, (*check.at, number), message, remedy)

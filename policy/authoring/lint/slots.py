@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from capgate.policy.authoring.domains import Domains
-from capgate.policy.authoring.lint.values import NOWHERE, Value, answer, classes, exactly
+from capgate.policy.authoring.lint.values import NOWHERE, Value, answering, classes, exactly
 from capgate.policy.catalog import Catalog
 from capgate.policy.conditions import Check
 from capgate.policy.paths import Path
@@ -88,9 +88,11 @@ class Slot:
         checks = [check for _, check, view in self.asked if view.name in ("itself", "listed")] + self.beside
         values = classes(checks, self.fits, self.known, any_text=self.any_text)
         found: dict[Any, Option] = {}
+        asks = [(number, check.at, answering(check), view) for number, check, view in self.asked]
+        besides = [answering(check) for check in self.beside]
         for value in [NOWHERE, *values] if self.absent else values:
-            answers = tuple((number, check.at, answer(check, view.of(value))) for number, check, view in self.asked)
-            told = [feature(value) for feature in self.features] + [answer(check, value) for check in self.beside]
+            answers = tuple((number, at, ask(view.of(value))) for number, at, ask, view in asks)
+            told = [feature(value) for feature in self.features] + [ask(value) for ask in besides]
             found.setdefault((answers, value.kind, repr(told)), Option(value, answers))
         return list(found.values())
 

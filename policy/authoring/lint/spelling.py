@@ -18,6 +18,9 @@ __all__ = ["headers", "hosts", "urls"]
 _HOSTS: Final = frozenset({"subject.hosts", "descriptor.bounds.hosts"})
 _TEXT: Final = frozenset({"equals", "in", "not_in", "matches", "contains", "lacks", "subset_of"})
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
+#: A scheme inside a pattern: in plain letters, perhaps as one of some alternatives or with an optional letter.
+_IN_PATTERN: Final = re.compile(r"(?<![A-Za-z0-9+.\]\\-])(https?|ftps?|wss?)[a-z|?()]*:")
+_SLASHES: Final = re.compile(r"(?:\\?/){2}")
 
 
 def hosts(context: Context) -> Iterator[Finding]:
@@ -77,10 +80,9 @@ def urls(context: Context) -> Iterator[Finding]:
     """Addresses that are compared letter by letter, though the case of the scheme does not matter."""
     for asker in context.askers:
         for test in asker.tests():
-            if _of_tool(test.reference, asker) != ("params", "url"):
-                continue
+            is_url = _of_tool(test.reference, asker) == ("params", "url")
             for check in test.checks:
-                scheme = next(_schemes(check), None)
+                scheme = next(_schemes(check, is_url=is_url), None)
                 if scheme is not None:
                     message = f"this knows '{scheme}:' in one spelling, and {scheme.upper()}: is the same scheme"
                     both = "".join(f"[{letter.upper()}{letter.lower()}]" for letter in scheme if letter.isalpha())
@@ -88,13 +90,16 @@ def urls(context: Context) -> Iterator[Finding]:
                     yield context.finding("url-spelling", asker.rule, check, message, remedy)
 
 
-def _schemes(check: Check) -> Iterator[str]:
-    """The schemes that an operator names in plain letters."""
+def _schemes(check: Check, *, is_url: bool) -> Iterator[str]:
+    """The schemes that an operator names in plain letters; in another text than a URL only what looks like one."""
     operand: Any = check.operand.text if isinstance(check.operand, Pattern) else check.operand
     texts = operand if type(operand) is list else [operand]
-    for text in texts if check.operator in ("equals", "in", "not_in", "matches") else ():
+    for text in texts if is_url and check.operator in ("equals", "in", "not_in", "matches") else ():
         found = _SCHEME.match(text.lstrip("^")) if type(text) is str else None
         if found:
+            yield found[1]
+    for found in _IN_PATTERN.finditer(operand) if isinstance(check.operand, Pattern) else ():
+        if is_url or _SLASHES.match(operand, found.end()):
             yield found[1]
 
 

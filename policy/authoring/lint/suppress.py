@@ -14,7 +14,8 @@ from capgate.policy.rule_errors import did_you_mean
 
 __all__ = ["Suppression", "read_suppressions"]
 
-_COMMENT: Final = re.compile(r"(?:^|(?<=\s))#\s*capgate:(.*)$", re.MULTILINE)
+#: What is meant as such a comment, though its beginning may be misspelt.
+_COMMENT: Final = re.compile(r"(?:^|(?<=\s))#\s*((?i:capgate)(?:\s*:|\s+(?=ignore\b)))(.*)$", re.MULTILINE)
 _FORM: Final = re.compile(r"\s*ignore\s+(\S+)(?:\s+because(?:\s+(\S.*))?)?\s*")
 _BLANK: Final = re.compile(r"\s*(?:#.*)?")
 
@@ -58,7 +59,7 @@ def read_suppressions(source: str, name: str, checks: Mapping[str, str]) -> Iter
         before = source[: found.start()]
         line, column = before.count("\n") + 1, found.start() - (before.rfind("\n") + 1) + 1
         span = Span(name, line, column)
-        form = _FORM.fullmatch(found[1].rstrip())
+        form = _FORM.fullmatch(found[2].rstrip()) if found[1] == "capgate:" else None
         if form is None:
             message = f"capgate takes no comment of the form '{found[0].strip()}'"
             yield Finding("suppression-unknown", span, message, "Write '# capgate: ignore ID because REASON'.")

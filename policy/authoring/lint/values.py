@@ -8,7 +8,8 @@ value without a class. Numbers that JSON does not have, such as NaN, are left ou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain, combinations, product
 from math import ceil, floor
 from typing import Any, Final, NamedTuple
@@ -18,17 +19,30 @@ from capgate.policy.authoring.lint.patterns import width
 from capgate.policy.authoring.possible import judged
 from capgate.policy.catalog import RESERVED_TOOL_NAMES
 from capgate.policy.conditions import Check, Each
-from capgate.policy.operators import ABSENT, BUILT_IN, same
+from capgate.policy.operators import ABSENT, BUILT_IN, identity
 from capgate.policy.patterns import Pattern
 from capgate.policy.schema import DESCRIPTOR
 
-__all__ = ["NOWHERE", "TAKEN", "TooMany", "Value", "answer", "classes", "constants", "exactly", "item_checks"]
+__all__ = [
+    "NOWHERE",
+    "TAKEN",
+    "TooMany",
+    "Value",
+    "answer",
+    "answering",
+    "classes",
+    "constants",
+    "exactly",
+    "item_checks",
+]
 
 #: No text or list in a document is longer.
 _LONGEST: Final = 1 << 20
 #: So many different items, and so many patterns, are told apart in one list or text.
 _ITEMS: Final = 10
 _PATTERNS: Final = 6
+#: So many values are compared with at one place.
+_NAMED: Final = 5000
 #: So deep are lists in lists looked into.
 _DEEPEST: Final = 3
 
@@ -107,6 +121,20 @@ def answer(check: Check, value: Value) -> int:
     return RANK[judged(check, operand, value.one)]
 
 
+def answering(check: Check) -> Callable[[Value], int]:
+    """`answer` of one operator, to be asked many times: a list to compare with is looked up, not walked."""
+    if check.operator not in ("in", "not_in") or type(check.operand) is not list:
+        return partial(answer, check)
+    members = {identity(item) for item in check.operand}
+    inside, outside = (TRUE, FALSE) if check.operator == "in" else (FALSE, TRUE)
+
+    def answered(value: Value) -> int:
+        # An object is equal to nothing that a rule can write down, and neither is what stands for many values.
+        return inside if value.exact and value.one is not ABSENT and identity(value.one) in members else outside
+
+    return answered
+
+
 def _of_items(check: Check, items: Sequence[Value]) -> int:
     if check.operator == "subset_of":
         if check.operand is not ABSENT and type(check.operand) is not list:
@@ -159,8 +187,11 @@ def classes(
     if depth > _DEEPEST:
         raise TooMany
     named = list(constants(checks))
+    if len(named) > _NAMED:
+        raise TooMany
+    certain = {identity(value) for value in known}
     single = [None, True, False, "", [], {}, *named, *_numbers(checks, named), *known]
-    found = [exactly(value) for value in _distinct(single) if fits(value) or any(same(value, one) for one in known)]
+    found = [exactly(value) for value in _distinct(single) if fits(value) or identity(value) in certain]
     if any(check.operand is TAKEN for check in checks):
         found += [value._replace(taken=True) for value in found if value.kind == "string" and not value.taken]
     found += (value for value in _texts(checks) if any_text or fits(value.one))
@@ -185,11 +216,10 @@ def constants(checks: Iterable[Check]) -> Iterator[Any]:
 
 
 def _distinct(values: Iterable[Any]) -> list[Any]:
-    found: list[Any] = []
+    found: dict[Hashable, Any] = {}
     for value in values:
-        if not any(same(value, other) for other in found):
-            found.append(value)
-    return found
+        found.setdefault(identity(value), value)
+    return list(found.values())
 
 
 def _is_number(value: Any) -> bool:
@@ -246,7 +276,8 @@ def _lists(checks: Sequence[Check], fits: Callable[[Any], bool], known: Sequence
     if asked:
         inside = [item for value in known if type(value) is list for item in value]
         items = classes(asked, lambda item: fits([item]), inside, depth=depth + 1)
-        told = {tuple(answer(check, item) for check in asked): item for item in reversed(items)}
+        asks = [answering(check) for check in asked]
+        told = {tuple(ask(item) for ask in asks): item for item in reversed(items)}
     if len(told) > _ITEMS:
         raise TooMany
     lengths = _lengths(checks, _LONGEST >> 1)
