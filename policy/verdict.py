@@ -188,8 +188,8 @@ class Plan(NamedTuple):
             "budgets": self.budgets.to_json(),
             "gate": self.verdict.to_json(),
             "secrets": [
-                {"tool": tool, "header": header, "variable": variable, "hosts": list(hosts)}
-                for tool, header, variable, hosts in self.secrets
+                {"header": header, "variable": variable, "hosts": list(hosts)}
+                for header, variable, hosts in dict.fromkeys(secret[1:] for secret in self.secrets)
             ],
         }
 

@@ -86,7 +86,7 @@ def _approvable(context: Context, turn: Turn, id: str, registry: Registry) -> Su
         if error.id not in ("unknown-proposal", "unreadable"):
             raise
         raise AdmissionError("approval-no-proposal", error.message) from None
-    if is_running(subject, registry):
+    if is_running(context, subject, registry):
         raise AdmissionError("approval-unavailable", f"{id} already runs with this very content")
     if subject.digest in turn.ledger.denied.get(id, ()):
         raise AdmissionError("approval-unavailable", "the host denied this content; only the host itself can admit it")

@@ -171,6 +171,7 @@ class Turn:
         rule: str,
         refused: bool = False,
         observed: Any = None,
+        binding: Mapping[str, Any] | None = None,
         why: str | None = None,
         kind: str = "import",
     ) -> None:
@@ -184,6 +185,7 @@ class Turn:
                 "rule": rule,
                 "result": "refused" if refused else "ok",
                 "observed": observed,
+                "binding": binding,
                 "why": why,
                 "actor": actor.to_json(),
             }

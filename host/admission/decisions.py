@@ -11,11 +11,12 @@ from typing import Any
 from capgate.host.admission.context import Context, Subject, Turn
 from capgate.host.admission.errors import AdmissionError, GateRefused
 from capgate.host.admission.identity import stem
-from capgate.host.admission.records import DENIED, HOST_DENY, descriptor_text
+from capgate.host.admission.records import DENIED, HOST_DENY, OVERRIDE, descriptor_text, read_record
 from capgate.host.admission.registry import Extension, Registry
 from capgate.host.admission.staging import local, settle, stage
 from capgate.host.admission.store import Actor, Decision, Entry, NewEntry
-from capgate.policy.verdict import Verdict
+from capgate.policy.documents import DocumentError
+from capgate.policy.verdict import Verdict, content_digest
 
 __all__ = ["admit", "admit_subject", "create", "deny", "revoke"]
 
@@ -61,11 +62,7 @@ def admit(
         if decision == "deny":
             return _deny(context, turn, subject, registry, actor=actor, method=method)
         if subject.digest in turn.ledger.denied.get(name, ()) and not override_deny:
-            refusal = {
-                "rule": HOST_DENY,
-                "why": "the host denied this content; overrideDeny (on the command line --override-deny) admits it",
-            }
-            return _refused(turn, subject, refusal, actor)
+            return _refused(turn, subject, {"rule": HOST_DENY, "why": OVERRIDE}, actor)
         return admit_subject(context, turn, subject, registry, plan["digest"], actor=actor, method=method)
 
 
@@ -84,7 +81,7 @@ def admit_subject(
     Raises:
         AdmissionError: ``already-admitted``, or what the store raises; nothing is admitted then.
     """
-    if is_running(subject, registry):
+    if is_running(context, subject, registry):
         raise AdmissionError("already-admitted", f"{subject.id} already runs with this very content")
     verdict = context.plan(subject, registry).verdict
     if not verdict.admitted:
@@ -98,7 +95,8 @@ def admit_subject(
         f"extensions/{subject.id}",
         actor=actor,
         rule="admitted",
-        observed={"exists": True, "digest": subject.digest, "plan": plan_digest},
+        observed={"exists": True},
+        binding={"digest": subject.digest, "plan": plan_digest},
     )
     return admitted(subject.id, verdict)
 
@@ -162,10 +160,18 @@ def revoke(context: Context, id: object, *, confirm: bool, actor: Actor, method:
     }
 
 
-def is_running(subject: Subject, registry: Registry) -> bool:
-    """Whether this very content runs."""
+def is_running(context: Context, subject: Subject, registry: Registry) -> bool:
+    """Whether this very content runs, and lies in the host's keeping too: what is gone there can be admitted anew."""
     extension = registry.extensions.get(subject.id)
-    return extension is not None and extension.entry.digest == subject.digest
+    if extension is None or extension.entry.digest != subject.digest:
+        return False
+    if extension.entry.seq == 0:
+        return True  # Of the shelf, which keeps its own.
+    data = context.store.descriptor(subject.id)
+    try:
+        return data is not None and content_digest(read_record(data, subject.id)) == subject.digest
+    except (AdmissionError, DocumentError):
+        return False
 
 
 def admitted(id: str, verdict: Verdict) -> dict[str, Any]:
@@ -249,7 +255,8 @@ def _revoke(context: Context, turn: Turn, entry: Entry, registry: Registry, *, a
         f"extensions/{entry.id}",
         actor=actor,
         rule="revoked",
-        observed={"exists": False, "digest": entry.digest},
+        observed={"exists": False},
+        binding={"digest": entry.digest},
     )
 
 

@@ -148,11 +148,19 @@ class AdmissionHost:
         confirm: bool,
         actor: Actor,
         plan_digest: object = None,
+        override_deny: bool = False,
         method: str = "host-token",
     ) -> dict[str, Any]:
         """Changes what runs (contract 4, ``/reconfigure``)."""
         return reconfigure.reconfigure(
-            self.context, id, change, confirm=confirm, plan_digest=plan_digest, actor=actor, method=method
+            self.context,
+            id,
+            change,
+            confirm=confirm,
+            plan_digest=plan_digest,
+            override_deny=override_deny,
+            actor=actor,
+            method=method,
         )
 
     def request_approval(self, id: object) -> dict[str, Any]:

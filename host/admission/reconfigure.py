@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 from capgate.host.admission.context import Context, Subject, Turn
 from capgate.host.admission.errors import AdmissionError, GateRefused
 from capgate.host.admission.identity import stem
-from capgate.host.admission.records import descriptor_text
+from capgate.host.admission.records import HOST_DENY, OVERRIDE, descriptor_text
 from capgate.host.admission.registry import PLACEMENT, Extension, Registry
 from capgate.host.admission.staging import settle
 from capgate.host.admission.store import Actor, NewEntry
@@ -19,6 +20,8 @@ from capgate.policy.verdict import content_digest, submitted
 __all__ = ["reconfigure"]
 
 _COUNTS: Final = ("maxRequests", "maxBytes")
+_DECIMAL: Final = re.compile(r"[+-]?(?:[0-9]{1,20}\.?[0-9]{0,20}|\.[0-9]{1,20})(?:[eE][+-]?[0-9]{1,3})?")
+_PREFIXED: Final = re.compile(r"0(?:[xX][0-9A-Fa-f]{1,14}|[oO][0-7]{1,18}|[bB][01]{1,54})")
 
 
 def reconfigure(
@@ -28,6 +31,7 @@ def reconfigure(
     *,
     confirm: bool,
     plan_digest: object = None,
+    override_deny: bool = False,
     actor: Actor,
     method: str,
 ) -> dict[str, Any]:
@@ -40,13 +44,14 @@ def reconfigure(
             (name of a tool to params) to merge into theirs. Other keys are not looked at.
         confirm: False only shows what it would mean: its ``plan`` is that of what would run.
         plan_digest: the plan that was read; another one now is an error. None checks nothing.
+        override_deny: let a result run that the host denied before (contract 11.8); for the host alone.
         actor: who decides.
         method: by what authority.
 
     Raises:
         AdmissionError: ``bad-request``, ``extension-not-admitted``, ``bounds-invalid``, ``params-invalid``,
             ``params-unknown-tool``, ``plan-changed``.
-        GateRefused: the gate refuses the result; nothing is changed.
+        GateRefused: the gate refuses the result, or the host denied it; nothing is changed.
     """
     name = stem(id)
     registry = context.running.current()
@@ -76,19 +81,12 @@ def reconfigure(
                 why = "the plan is no longer the one that was read"
                 raise AdmissionError("plan-changed", why, details={"plan": plan})
         source = extension.entry.source
+        digest = content_digest(changed)
         verdict = context.gate.admit(changed, PLACEMENT, registry.taken(excluding=name))
         if not verdict.admitted:
-            why = str(verdict.why)
-            turn.note(
-                "extensions.reconfigure",
-                f"extensions/{name}",
-                actor=actor,
-                refused=True,
-                rule=str(verdict.rule),
-                why=why,
-            )
-            raise GateRefused(str(verdict.rule), why, details={"id": name})
-        digest = content_digest(changed)
+            raise _refused(turn, name, str(verdict.rule), str(verdict.why), actor)
+        if digest in turn.ledger.denied.get(name, ()) and not override_deny:
+            raise _refused(turn, name, HOST_DENY, OVERRIDE, actor)
         before = context.find(name, turn.ledger) if context.store.proposal(name) is not None else None
         turn.change.append(
             NewEntry(
@@ -110,7 +108,8 @@ def reconfigure(
             f"extensions/{name}",
             actor=actor,
             rule="reconfigured",
-            observed={"exists": True, "digest": digest, "replaces": extension.entry.digest},
+            observed={"exists": True},
+            binding={"digest": digest, "replaces": extension.entry.digest},
         )
     return {
         "ok": True,
@@ -119,6 +118,11 @@ def reconfigure(
         "bounds": changed.get("bounds") or {},
         "note": "It runs with the new bounds from now on.",
     }
+
+
+def _refused(turn: Turn, id: str, rule: str, why: str, actor: Actor) -> GateRefused:
+    turn.note("extensions.reconfigure", f"extensions/{id}", actor=actor, refused=True, rule=rule, why=why)
+    return GateRefused(rule, why, details={"id": id})
 
 
 def _plan(context: Context, registry: Registry, extension: Extension, changed: dict[str, Any]) -> dict[str, Any]:
@@ -170,15 +174,25 @@ def _bounds(bounds: object) -> dict[str, Any]:
     return made
 
 
-def _count(key: str, value: object) -> int:
-    # A form sends digits as text; nothing else is read as a number (contract 11, malformed input).
-    if type(value) is str and value.strip().isascii() and value.strip().isdigit() and len(value) <= 16:
-        value = int(value)
+def _count(key: str, written: object) -> int:
+    value = written
+    # A form sends numbers as text; nothing else is read as one (contract 11, malformed input).
+    if type(value) is str:
+        value = _number(value.strip())
     if type(value) is float and value.is_integer():
         value = int(value)
     if type(value) is not int or value < 0:
-        raise AdmissionError("bounds-invalid", f"{key} must be a non-negative integer, and is {show(value)}")
+        raise AdmissionError("bounds-invalid", f"{key} must be a non-negative integer, and is {show(written)}")
     return value
+
+
+def _number(text: str) -> object:
+    """The number that a text spells in one of JavaScript's ways, or the text."""
+    if _DECIMAL.fullmatch(text):
+        return float(text)
+    if prefixed := _PREFIXED.fullmatch(text):
+        return int(prefixed[0], 0)
+    return text
 
 
 def _hosts(value: object) -> list[str]:

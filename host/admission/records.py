@@ -18,12 +18,25 @@ from capgate.policy.documents import DocumentError, canonical, load_json
 from capgate.policy.documents.source import MAX_BYTES
 from capgate.policy.verdict import content_digest, submitted
 
-__all__ = ["DENIED", "HOST_DENY", "Proposal", "descriptor_text", "parse_descriptor", "parse_proposal", "proposal_text"]
+__all__ = [
+    "DENIED",
+    "HOST_DENY",
+    "OVERRIDE",
+    "Proposal",
+    "descriptor_text",
+    "of_id",
+    "parse_descriptor",
+    "parse_proposal",
+    "proposal_text",
+    "read_record",
+]
 
 #: The rule under which the host denies.
 HOST_DENY: Final = "host-deny"
 #: Why.
 DENIED: Final = "the host denied it; nothing of it runs"
+#: What the host may do about it.
+OVERRIDE: Final = "the host denied this content; overrideDeny (on the command line --override-deny) admits it"
 
 
 class Proposal(NamedTuple):
@@ -73,6 +86,14 @@ def _text(record: Any) -> bytes:
     return text if len(text) <= MAX_BYTES else canonical(record)
 
 
+def read_record(data: bytes, name: str) -> Any:
+    """What a file holds, whatever JSON that is; raises AdmissionError (``unreadable``)."""
+    try:
+        return load_json(data, name).data
+    except DocumentError as error:
+        raise AdmissionError("unreadable", f"{name} is not JSON: {error.message}", span=error.span) from None
+
+
 def parse_descriptor(data: bytes, name: str, id: str) -> dict[str, Any]:
     """A filed descriptor, with whatever the file says.
 
@@ -84,10 +105,11 @@ def parse_descriptor(data: bytes, name: str, id: str) -> dict[str, Any]:
     Raises:
         AdmissionError: ``unreadable``: it is no JSON object of that id.
     """
-    try:
-        record = load_json(data, name).data
-    except DocumentError as error:
-        raise AdmissionError("unreadable", f"{name} is not JSON: {error.message}", span=error.span) from None
+    return of_id(read_record(data, name), name, id)
+
+
+def of_id(record: Any, name: str, id: str) -> dict[str, Any]:
+    """The record of a file, if it is a descriptor's of that id; raises AdmissionError (``unreadable``)."""
     if type(record) is not dict:
         raise AdmissionError("unreadable", f"{name} holds no JSON object")
     if record.get("id") != id:

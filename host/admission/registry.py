@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from capgate.host.admission.errors import AdmissionError
 from capgate.host.admission.failures import Failure
-from capgate.host.admission.records import parse_descriptor
+from capgate.host.admission.records import of_id, read_record
 from capgate.host.admission.shelf import SOURCE as SHELF
 from capgate.host.admission.shelf import Shelf, ShelfTool, load_shelf
 from capgate.host.admission.store import Entry, LedgerState, Store, StoredDescriptor
@@ -166,7 +166,9 @@ class Running:
                 continue
             parsed[id] = found
             if found.descriptor is None:
-                failed[id] = Failure(id, None, "unreadable", found.why, f"Mend or remove the file {id}.json.")
+                # JSON that nobody admitted merely lies there, whatever it says (contract 6).
+                if entry is not None or not found.is_json:
+                    failed[id] = Failure(id, None, "unreadable", found.why, f"Mend or remove the file {id}.json.")
             elif id in failed or entry is None:
                 continue  # Failed as a whole, or nobody admitted it: `inventory` lists those as present.
             elif found.digest != entry.digest:
@@ -191,14 +193,17 @@ class Running:
         known = self._parsed.get(item.id)
         if known is not None and known.stamp == item.stamp:
             return known
+        is_json = False
         try:
             data = self._store.descriptor(item.id, item.stamp)
             if data is None:
                 return None
-            descriptor = parse_descriptor(data, f"{item.id}.json", item.id)
+            record = read_record(data, f"{item.id}.json")
+            is_json = True
+            descriptor = of_id(record, f"{item.id}.json", item.id)
         except AdmissionError as error:
-            return _Parsed(item.stamp, None, "", error.message)
-        return _Parsed(item.stamp, descriptor, content_digest(descriptor), "")
+            return _Parsed(item.stamp, None, "", error.message, is_json)
+        return _Parsed(item.stamp, descriptor, content_digest(descriptor), "", is_json)
 
     def _not_there(self, ledger: LedgerState, stored: Mapping[str, StoredDescriptor]) -> Iterator[tuple[str, Failure]]:
         """The failures that no file shows."""
@@ -225,12 +230,14 @@ class _Parsed(NamedTuple):
         descriptor: what it holds, or None.
         digest: digest of its content.
         why: why there is none.
+        is_json: whether it holds JSON at all.
     """
 
     stamp: Hashable
     descriptor: dict[str, Any] | None
     digest: str
     why: str
+    is_json: bool
 
 
 def _loaded(extension: Extension, tools: dict[str, Tool], names: ToolNames) -> Extension:

@@ -92,7 +92,7 @@ def stage(
             f"proposals/{id}",
             actor=actor,
             rule="replaced",
-            observed={"revision": revision, "digest": digest, "replaces": replaced},
+            binding={"revision": revision, "digest": digest, "replaces": replaced},
             kind="write",
         )
     return filed, revision

@@ -120,8 +120,7 @@ def _host(host: Any) -> str:
 
 def _secret(secret: Mapping[str, Any]) -> str:
     hosts = ", ".join(secret["hosts"]) or "no host"
-    where = f"header {secret['header']} of tool {secret['tool']}"
-    return f"{where}: from the variable {secret['variable']}, for {hosts}"
+    return f"header {secret['header']}: from the variable {secret['variable']}, for {hosts}"
 
 
 def _tool(tool: Any) -> str:
@@ -131,8 +130,12 @@ def _tool(tool: Any) -> str:
     described = [_value(tool["description"])] if tool.get("description") else []
     params = tool.get("params")
     given = params if isinstance(params, dict) else {}
-    # Headers are told among the secrets; those with a fixed value are never sent.
     described += [f"{key} {_value(value)}" for key, value in given.items() if key != "headers"]
+    headers = given.get("headers")
+    if isinstance(headers, dict):
+        # Those with a fixed value are never sent.
+        sent = [header for header, value in headers.items() if isinstance(value, str) and value.startswith("$")]
+        described += [f"sends {', '.join(sent)}"] if sent else []
     if tool.get("primitive") == "wasm":
         described.append(f"wasm {_value(tool.get('wasm'))}")
     return f"{text} ({'; '.join(described)})" if described else text

@@ -73,6 +73,7 @@ class AuditLog:
         rule: str,
         result: Literal["ok", "refused", "error"] | str,
         observed: Any = None,
+        binding: Mapping[str, Any] | None = None,
         why: str | None = None,
         approval: Mapping[str, Any] | None = None,
         actor: Mapping[str, Any] | None = None,
@@ -92,6 +93,7 @@ class AuditLog:
             rule: id of the rule or the refusal; of the extension where a call was allowed.
             result: ``ok``, ``refused`` or ``error``.
             observed: what was found afterwards, as JSON data.
+            binding: to which contents it is bound: digests and revisions, of what was decided and what it replaces.
             why: the reason of a refusal.
             approval: by what a person approved: ``{method, decision, plan}``.
             actor: who: ``{name, harness, session}``.
@@ -109,6 +111,8 @@ class AuditLog:
         entry |= {"project": clean.text(project), "root": clean.text(root), "turn": None, "at": ""}
         entry["act"] = {"kind": kind, "target": clean.text(target), "tool": clean.text(tool)}
         entry |= {"decision": decision, "rule": rule, "result": result, "observed": clean.value(observed)}
+        if binding is not None:
+            entry["binding"] = clean.value(binding)
         if why is not None:
             entry["why"] = clean.text(why)
         if correlation is not None:

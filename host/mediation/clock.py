@@ -35,4 +35,9 @@ class SystemClock:
 
 def iso(seconds: float) -> str:
     """A time in seconds since 1970 as ISO 8601 text in UTC, to the millisecond: ``2026-11-30T18:36:21.042Z``."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    # Rounded, as a number of milliseconds beside it is.
+    return (
+        datetime.fromtimestamp(round(seconds * 1000) / 1000, UTC)
+        .isoformat(timespec="milliseconds")
+        .replace("+00:00", "Z")
+    )

@@ -134,6 +134,9 @@ async def reconfigure_now(call: Call) -> Answer:
 
 async def _reconfigure(call: Call, id: object, body: Mapping[str, Any], *, confirm: bool) -> Answer:
     change = {key: body[key] for key in _CHANGEABLE if key in body}
+    override_deny = body.get("overrideDeny") is True
+    if override_deny:
+        call.exchange.caller.check(Authority.HOST)
     actor = call.exchange.caller.actor
     host, method = call.shim.host, method_of(actor)
     answer = await call.shim.act(
@@ -142,6 +145,7 @@ async def _reconfigure(call: Call, id: object, body: Mapping[str, Any], *, confi
         change,
         confirm=confirm,
         plan_digest=body.get("planDigest"),
+        override_deny=override_deny,
         actor=actor,
         method=method,
     )

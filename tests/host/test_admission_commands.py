@@ -169,24 +169,41 @@ def test_the_catalogue_is_sideloaded(capgate: Capgate) -> None:
 
 
 def test_an_extension_is_made_from_options(capgate: Capgate) -> None:
-    done = capgate("create-extension", "--id", "my-clock", "--primitive", "now", "--stage")
+    words = ["--id", "my-clock", "--name", "My clock", "--desc", "Tells the time", "--primitive", "now"]
+    done = capgate("create-extension", *words, "--stage")
     assert (done.code, done.out.splitlines()[0]) == (0, "Staged local extension proposal 'my-clock'")
-    done = capgate("create-extension", "--id", "my-clock", "--primitive", "now", "--admit")
+    done = capgate("create-extension", *words, "--admit")
     assert (done.code, done.out) == (0, "Created and admitted local extension 'my-clock'\n")
     assert capgate("inventory", "--format", "json").json["extensions"][0]["tools"] == ["my_clock"]
 
 
 def test_what_options_leave_open_has_defaults(capgate: Capgate, folder: Path) -> None:
-    capgate("create-extension", "--id", "a-b", "--primitive", "http-get", "--admit")
+    said = ["--name", "A to B", "--desc", "Goes there"]
+    capgate("create-extension", "--id", "a-b", *said, "--primitive", "http-get", "--admit")
     (extension,) = capgate("inventory", "--format", "json").json["extensions"]
     assert extension["bounds"] == {"hosts": ["127.0.0.1"], "maxRequests": 50}
-    assert (extension["name"], extension["tools"], extension["runsIn"]) == ("a-b", ["a_b"], "host")
+    assert (extension["name"], extension["tools"], extension["runsIn"]) == ("A to B", ["a_b"], "host")
     words = ["--name", "N", "--desc", "D", "--tool", "t", "--tooldesc", "TD", "--hosts", "a.test, b.test"]
     capgate("create-extension", "--id", "c", "--primitive", "http-get", "--max-requests", "3", *words)
     filed = json.loads((folder / "workspace/proposals/c.json").read_text(encoding="utf-8"))
     assert filed["bounds"] == {"hosts": ["a.test", "b.test"], "maxRequests": 3}
     assert (filed["name"], filed["description"], filed["source"], filed["state"]) == ("N", "D", "local", "pending")
     assert filed["tools"] == [{"name": "t", "primitive": "http-get", "params": {}, "description": "TD"}]
+
+
+@pytest.mark.parametrize(
+    ("words", "id"),
+    [
+        (["--desc", "D"], "missing-name"),
+        (["--name", "", "--desc", "D"], "missing-name"),
+        (["--name", "N"], "missing-description"),
+        (["--name", "N", "--desc", ""], "missing-description"),
+    ],
+)
+def test_a_name_and_a_description_are_needed(capgate: Capgate, words: list[str], id: str) -> None:
+    done = capgate("create-extension", "--id", "a-b", "--primitive", "now", *words)
+    assert done.code == 1
+    assert id in done.err
 
 
 def test_an_extension_is_made_from_a_file(capgate: Capgate) -> None:
@@ -268,6 +285,6 @@ def test_a_ledger_that_was_tampered_with_stops_every_act_and_is_named(capgate: C
     capgate("create-extension", write("clock.json", clock_descriptor()), "--admit")
     ledger = folder / "extensions/.ledger.jsonl"
     ledger.write_bytes(ledger.read_bytes().replace(b"tide-clock", b"tide-clocl"))
-    done = capgate("create-extension", "--id", "x", "--primitive", "now", "--admit")
+    done = capgate("create-extension", "--id", "x", "--name", "X", "--desc", "Y", "--primitive", "now", "--admit")
     assert (done.code, "ledger-broken" in done.err, "line 1" in done.err) == (5, True, True)
     assert "ledger-broken" in capgate("inventory").out

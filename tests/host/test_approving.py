@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from datetime import datetime
 
 import pytest
 
@@ -58,6 +59,17 @@ def test_a_code_from_the_console_admits_the_plan_that_was_shown(
     assert (confirmed["approval"]["method"], confirmed["approval"]["decision"]) == ("single-use-host-code", "admit")
     assert code not in (settings.workspace / "audit.jsonl").read_text(encoding="utf-8")
     assert refused(lambda: host.approve("search", request, code)).id == "approval-used"
+
+
+@pytest.mark.parametrize("fraction", [0.0004, 0.0005, 0.0006, 0.7139996])
+def test_the_console_and_the_answer_name_one_moment(
+    host: AdmissionHost, screen: Screen, clock: Clock, fraction: float
+) -> None:
+    clock.time += fraction
+    host.propose(clock_descriptor(), actor=MODEL)
+    answered = host.request_approval("tide-clock")["expiresAt"]
+    printed = re.findall(r"\(expires (\S+)\)", screen.text)[-1]
+    assert round(datetime.fromisoformat(printed).timestamp() * 1000) == answered
 
 
 def test_a_code_is_for_one_plan_and_burnt_by_any_other(host: AdmissionHost, screen: Screen) -> None:

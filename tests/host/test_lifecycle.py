@@ -141,7 +141,7 @@ def test_other_content_under_an_id_that_runs_takes_its_place_when_it_is_admitted
     assert list(host.registry.tools) == ["tide_then"]
     replaced = next(entry for entry in audit(settings) if entry["act"]["tool"] == "extensions.stage")
     assert replaced["actor"]["name"] == "model"
-    assert replaced["observed"]["revision"] == 2
+    assert replaced["binding"]["revision"] == 2
 
 
 @pytest.mark.parametrize("state", ["admitted", "refused", "present-not-admitted", 7, None])

@@ -11,6 +11,7 @@ from capgate.host.admission.host import AdmissionHost
 from capgate.host.admission.settings import Settings
 from host_samples import (
     HUMAN,
+    MODEL,
     admitted,
     audit,
     fetch_descriptor,
@@ -26,6 +27,13 @@ OpenAnother = Callable[[], AdmissionHost]
         ({"maxRequests": 3}, {"hosts": ["buoys.test"], "maxRequests": 3}),
         ({"maxRequests": "7"}, {"hosts": ["buoys.test"], "maxRequests": 7}),
         ({"maxRequests": 7.0}, {"hosts": ["buoys.test"], "maxRequests": 7}),
+        ({"maxRequests": " 8 "}, {"hosts": ["buoys.test"], "maxRequests": 8}),
+        ({"maxRequests": "1e2"}, {"hosts": ["buoys.test"], "maxRequests": 100}),
+        ({"maxRequests": "5.0"}, {"hosts": ["buoys.test"], "maxRequests": 5}),
+        ({"maxRequests": "+5"}, {"hosts": ["buoys.test"], "maxRequests": 5}),
+        ({"maxRequests": "0x10"}, {"hosts": ["buoys.test"], "maxRequests": 16}),
+        ({"maxRequests": "0b11"}, {"hosts": ["buoys.test"], "maxRequests": 3}),
+        ({"maxBytes": "-0"}, {"hosts": ["buoys.test"], "maxRequests": 12, "maxBytes": 0}),
         ({"hosts": "a.test, b.test ,"}, {"hosts": ["a.test", "b.test"], "maxRequests": 12}),
         ({"hosts": [" a.test", ""]}, {"hosts": ["a.test"], "maxRequests": 12}),
         ({"maxBytes": 0}, {"hosts": ["buoys.test"], "maxRequests": 12, "maxBytes": 0}),
@@ -59,6 +67,20 @@ def test_only_the_change_that_was_read_is_made(host: AdmissionHost) -> None:
     assert done["bounds"] == {"hosts": ["a.test"], "maxRequests": 3}
 
 
+def test_content_that_was_denied_does_not_run_by_a_change_unless_the_host_overrides(host: AdmissionHost) -> None:
+    denied = fetch_descriptor(bounds={"hosts": ["buoys.test"], "maxRequests": 3})
+    host.propose(denied, actor=MODEL)
+    host.deny("buoy-feed", actor=HUMAN)
+    admitted(host, fetch_descriptor())
+    change = {"bounds": {"maxRequests": 3}}
+    error = refused(lambda: host.reconfigure("buoy-feed", change, confirm=True, actor=HUMAN))
+    assert (error.refused, error.http_status, "overrideDeny" in error.message) == ("host-deny", 400, True)
+    assert host.registry.extensions["buoy-feed"].descriptor["bounds"]["maxRequests"] == 12
+    assert audit(host.settings)[-1]["rule"] == "host-deny"
+    done = host.reconfigure("buoy-feed", change, confirm=True, override_deny=True, actor=HUMAN)
+    assert done["bounds"]["maxRequests"] == 3
+
+
 def test_a_change_shows_what_the_gate_would_say(host: AdmissionHost) -> None:
     admitted(host, fetch_descriptor())
     shown = host.reconfigure("buoy-feed", {"bounds": {"maxRequests": 0}}, confirm=False, actor=HUMAN)
@@ -72,6 +94,13 @@ def test_a_change_shows_what_the_gate_would_say(host: AdmissionHost) -> None:
         ({"bounds": {"maxRequests": True}}, "bounds-invalid"),
         ({"bounds": {"maxRequests": "many"}}, "bounds-invalid"),
         ({"bounds": {"maxRequests": 0.5}}, "bounds-invalid"),
+        ({"bounds": {"maxRequests": "0.5"}}, "bounds-invalid"),
+        ({"bounds": {"maxRequests": ""}}, "bounds-invalid"),
+        ({"bounds": {"maxRequests": "1_0"}}, "bounds-invalid"),
+        ({"bounds": {"maxRequests": "1e999"}}, "bounds-invalid"),
+        ({"bounds": {"maxRequests": "1e300"}}, "bad-request"),
+        ({"bounds": {"maxRequests": "NaN"}}, "bounds-invalid"),
+        ({"bounds": {"maxRequests": "\u0665"}}, "bounds-invalid"),
         ({"bounds": {"maxBytes": None}}, "bounds-invalid"),
         ({"bounds": {"hosts": 5}}, "bounds-invalid"),
         ({"bounds": {"hosts": [5]}}, "bounds-invalid"),
@@ -90,7 +119,7 @@ def test_a_change_that_makes_no_sense_is_refused_before_it_is_confirmed(
     for confirm in (False, True):
         error = refused(lambda confirm=confirm: host.reconfigure("buoy-feed", change, confirm=confirm, actor=HUMAN))  # type: ignore[misc]
         assert (error.id, error.http_status) == (id, 400)
-    if "maxRequests" in str(change):
+    if "maxRequests" in str(change) and id == "bounds-invalid":
         assert "maxRequests must be a non-negative integer" in error.message
 
 

@@ -71,7 +71,9 @@ def test_a_file_that_is_no_descriptor_is_named_and_stops_nothing_else(
     assert list(host.registry.extensions) == ["tide-clock"]
     found = failures(host)
     assert {entry["refused"] for entry in found.values()} == {"unreadable"}
-    assert "never-admitted.json" in found["never-admitted"]["next"]
+    if text in ("", "{"):
+        assert "never-admitted.json" in found["never-admitted"]["next"]
+        assert "JSON" in found["never-admitted"]["why"]
 
 
 def test_a_descriptor_that_is_gone_is_missed_until_it_is_back(
@@ -139,6 +141,43 @@ def test_other_files_are_left_alone(host: AdmissionHost, settings: Settings, nam
     (settings.extensions / name).write_text("{", encoding="utf-8")
     inventory = host.inventory()
     assert (inventory["present"], inventory["failedLoads"]) == ([], [])
+
+
+@pytest.mark.parametrize("text", ['{"id": "another"}', "{}", "[]", "7"])
+def test_json_that_nobody_admitted_lies_there_whatever_it_says(
+    host: AdmissionHost, settings: Settings, text: str
+) -> None:
+    (settings.extensions / "copy.json").write_text(text, encoding="utf-8")
+    for _ in range(2):
+        inventory = host.inventory()
+        assert [(one["id"], one["state"]) for one in inventory["present"]] == [("copy", "present-not-admitted")]
+        assert inventory["failedLoads"] == []
+        host.propose(clock_descriptor(), actor=MODEL)
+        host.admit("tide-clock", confirm=True, actor=HUMAN)  # so that it is loaded anew
+        host.revoke("tide-clock", confirm=True, actor=HUMAN)
+
+
+def test_an_admitted_file_that_says_another_id_is_no_longer_readable(
+    two: AdmissionHost, settings: Settings, open_another: Callable[[], AdmissionHost]
+) -> None:
+    edit(settings.extensions / "buoy-feed.json", id="another")
+    host = open_another()
+    assert failures(host)["buoy-feed"]["refused"] == "unreadable"
+    assert host.inventory()["present"] == []
+
+
+@pytest.mark.parametrize("text", [None, "{", '{"id": "tide-clock"}'])
+def test_what_is_gone_from_the_hosts_folder_can_be_admitted_anew(
+    two: AdmissionHost, settings: Settings, open_another: Callable[[], AdmissionHost], text: str | None
+) -> None:
+    file = settings.extensions / "tide-clock.json"
+    file.unlink()
+    if text is not None:
+        file.write_text(text, encoding="utf-8")
+    assert two.request_approval("tide-clock")["ok"] is True
+    assert two.admit("tide-clock", confirm=True, actor=HUMAN)["decision"] == "admitted"
+    assert json.loads(file.read_text(encoding="utf-8"))["tools"][0]["name"] == "tide_now"
+    assert failures(open_another()) == {}
 
 
 def test_a_broken_ledger_runs_nothing_and_says_so(

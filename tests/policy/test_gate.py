@@ -164,9 +164,13 @@ def test_a_plan_discloses_what_was_asked_for_and_names_secrets(gate: capgate.Gat
         "tools": tools,
     }
     assert plan["gate"]["decision"] == "admitted"
-    assert plan["secrets"] == [
-        {"tool": "buoy_get", "header": "X-Feed-Key", "variable": "BUOY_KEY", "hosts": ["buoys.test"]}
-    ]
+    assert plan["secrets"] == [{"header": "X-Feed-Key", "variable": "BUOY_KEY", "hosts": ["buoys.test"]}]
+
+
+def test_a_header_that_several_tools_send_is_told_once(gate: capgate.Gate) -> None:
+    tools = [FEED["tools"][0], FEED["tools"][0] | {"name": "again"}]
+    assert len(gate.plan(FEED | {"tools": tools}).secrets) == 2
+    assert gate.plan(FEED | {"tools": tools}).to_json()["secrets"] == gate.plan(FEED).to_json()["secrets"]
 
 
 def test_a_plans_digest_changes_with_everything_in_it(gate: capgate.Gate) -> None:

@@ -16,8 +16,8 @@ __all__ = ["command"]
 @click.command(name="create-extension", short_help="Make an extension of your own, and file or admit it.")
 @click.argument("path", metavar="[PATH]", type=click.Path(), required=False)
 @click.option("--id", "id", metavar="ID", help="Its id.")
-@click.option("--name", metavar="TEXT", help="What it is called; the id by default.")
-@click.option("--desc", metavar="TEXT", help="What it is for.")
+@click.option("--name", metavar="TEXT", help="What it is called; needed.")
+@click.option("--desc", metavar="TEXT", help="What it is for; needed.")
 @click.option(
     "--primitive", metavar="NAME", help="What its tool does: now, read-file, write-file, list-files, http-get."
 )
@@ -70,15 +70,14 @@ def _descriptor(id: str, parts: dict[str, Any], needs: tuple[str, ...]) -> dict[
     if "network" in needs:
         hosts = [host.strip() for host in (parts["hosts"] or "127.0.0.1").split(",") if host.strip()]
         bounds = {"hosts": hosts, "maxRequests": parts["max_requests"]}
-    name = parts["name"] or id
     tool = {"name": parts["tool"] or id.replace("-", "_"), "primitive": parts["primitive"], "params": {}}
-    described = parts["desc"] or name
+    # The local door says what is missing of a name and a description (contract 3).
+    said = {key: parts[part] for key, part in (("name", "name"), ("description", "desc")) if parts[part] is not None}
     return {
         "id": id,
-        "name": name,
-        "description": described,
+        **said,
         "runsIn": "host",
         "capabilities": list(needs),
         "bounds": bounds,
-        "tools": [tool | {"description": parts["tooldesc"] or described}],
+        "tools": [tool | {"description": parts["tooldesc"] or parts["desc"] or ""}],
     }

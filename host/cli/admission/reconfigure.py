@@ -37,6 +37,7 @@ _PARTS: Final = ("bounds", "tools", "params")
     help="A JSON file, or -, with bounds to merge, tools to put in place, or params to merge by tool.",
 )
 @click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--override-deny", is_flag=True, help="Let content run that the host denied before.")
 @acting
 def command(
     id: str,
@@ -46,6 +47,7 @@ def command(
     window: str | None,
     path: str | None,
     yes: bool,
+    override_deny: bool,
     workspace: str | None,
     extensions: str | None,
     rules: tuple[str, ...],
@@ -69,7 +71,15 @@ def command(
             show({}, form, plan_shown(plan) + "\n")
         if plan["gate"]["decision"] == "admitted":
             confirmed(plan, form, "Change it?", yes=yes)
-        answer = host.reconfigure(id, change, confirm=True, plan_digest=plan["digest"], actor=actor(), method=METHOD)
+        answer = host.reconfigure(
+            id,
+            change,
+            confirm=True,
+            plan_digest=plan["digest"],
+            override_deny=override_deny,
+            actor=actor(),
+            method=METHOD,
+        )
     show(answer, form, f"Changed '{answer['id']}'. {answer['note']}")
     return Exit.ADMITTED
 

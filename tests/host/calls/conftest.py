@@ -57,6 +57,8 @@ class FakeReader(FakeFiles):
 class FakeWriter(FakeFiles):
     def text(self, path: str, content: str) -> int:
         folder_of(self._root)
+        if isinstance(self._files.get(path), BaseException):
+            raise self._files[path]
         self._files[path] = content
         return len(content.encode())
 

@@ -132,6 +132,16 @@ def test_every_refusal_is_told(world: World, tool: Any, args: Any, refusal: str,
     assert line["why"]
 
 
+def test_a_write_that_is_too_large_is_told_in_the_audit_of_the_workspace(world: World) -> None:
+    world.admit(files())
+    world.interfaces.files["a.txt"] = Refused("over-budget", "5 bytes, and bounds.maxBytes is 4")
+    world.call("poke", {"path": "a.txt", "content": "xxxxx"})
+
+    (line,) = world.audited()
+    assert (line["rule"], line["act"]["kind"], line["root"]) == ("over-budget", "write", "workspace")
+    assert world.of_root() == []
+
+
 @pytest.mark.parametrize(("kind", "refused"), [(None, "root-not-declared"), ("opfs", "no-page")])
 def test_without_a_folder_the_workspace_is_told(
     make_world: Callable[..., World], kind: str | None, refused: str

@@ -134,6 +134,21 @@ def test_reconfiguring_is_confirmed_first(server: Server) -> None:
     assert "somebody" not in (server.settings.extensions / ".ledger.jsonl").read_text()
 
 
+def test_only_the_host_token_overrides_a_denial_by_a_change(server: Server) -> None:
+    denied = {**FEED, "bounds": {**FEED["bounds"], "maxRequests": 3}}
+    server.post(f"{ROOT}/proposals", {"descriptor": denied})
+    server.post(f"{ROOT}/refuse", {"id": "buoy-feed"}, token=True)
+    server.admit(FEED)
+    change = {"id": "buoy-feed", "bounds": {"maxRequests": 3}, "confirm": True, "overrideDeny": True}
+    session = server.sign_in()
+    answer = server.post(f"{ROOT}/reconfigure", change, headers=session)
+    assert (answer.status_code, answer.json()["refused"]) == (403, "host-token-required")
+    answer = server.post(f"{ROOT}/reconfigure", change | {"overrideDeny": False}, headers=session)
+    assert (answer.status_code, answer.json()["refused"]) == (400, "host-deny")
+    answer = server.post(f"{ROOT}/reconfigure", change, token=True)
+    assert (answer.status_code, answer.json()["decision"]) == (200, "reconfigured")
+
+
 def test_only_the_change_that_was_read_is_made_by_both_doors(server: Server) -> None:
     server.admit(FEED)
     change = {"id": "buoy-feed", "bounds": {"maxRequests": 3}}
