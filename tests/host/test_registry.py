@@ -171,6 +171,7 @@ def test_what_is_gone_from_the_hosts_folder_can_be_admitted_anew(
     two: AdmissionHost, settings: Settings, open_another: Callable[[], AdmissionHost], text: str | None
 ) -> None:
     file = settings.extensions / "tide-clock.json"
+    assert "tide-clock" in two.registry.extensions  # it was loaded before
     file.unlink()
     if text is not None:
         file.write_text(text, encoding="utf-8")
