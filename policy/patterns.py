@@ -87,10 +87,14 @@ def compile_pattern(text: str) -> Pattern:
         raise PatternRefused(r"has \b for a backspace, which RE2 does not know; write \x08")
     if any(_MOST_REPEATS < int(number) != _NO_END for low, high, _ in _repeats(tree) for number in (low, high)):
         raise PatternRefused(f"repeats something more than {_MOST_REPEATS} times")
-    if _size(parsed) > _MOST_STATES:
+    size = _size(parsed)
+    if size > _MOST_STATES:
         raise PatternRefused(f"stands for more than {_MOST_STATES} characters when its repeats are written out")
     if _simple(parsed, tree):
         return Pattern(text, True, compiled.fullmatch)
+    if size > _MOST_BY_RE2:
+        what = f"stands for more than {_MOST_BY_RE2} characters when its repeats are written out"
+        raise PatternRefused(f"leaves several choices, so RE2 has to run it, and {what}")
     return Pattern(text, False, _by_re2(text))
 
 
@@ -109,6 +113,9 @@ _SINGLE = frozenset({"LITERAL", "NOT_LITERAL", "ANY", "IN"})
 _BACKSPACE = 8
 #: The most single characters that a pattern may stand for with its repeats written out.
 _MOST_STATES = 4000
+#: The same for one that RE2 runs: each may cost a step for each character of a text that was made for it. At this size
+#: a text of 1 MiB takes some seconds.
+_MOST_BY_RE2 = 1000
 _NO_END = int(re._constants.MAXREPEAT)  # type: ignore[attr-defined]
 
 

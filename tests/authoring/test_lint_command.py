@@ -56,9 +56,9 @@ def test_a_finding_names_place_check_and_what_to_do(rules: Run, mine: Mine) -> N
     start = "mine/few-requests.yaml"
     assert done.out.splitlines() == [
         f"{start}:1:1: example-missing-kind: the rule has no example under 'examples.refused'",
-        "    fix: Add one; 'capgate rules test --init few-requests' makes some to begin with.",
+        "    fix: Add one; 'capgate rules test --init few-requests mine' shows one to paste.",
         f"{start}:1:1: example-missing-kind: the rule has no example under 'examples.admitted'",
-        "    fix: Add one; 'capgate rules test --init few-requests' makes some to begin with.",
+        "    fix: Add one; 'capgate rules test --init few-requests mine' shows one to paste.",
         f"{start}:7:35: value-outside-domain: no capability is called 'netwrok'",
         "    fix: Did you mean 'network'?",
         "",

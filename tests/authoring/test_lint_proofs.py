@@ -66,6 +66,7 @@ NEVER = [
     ("tools", "{all: [{tool.name: {equals: task_status}}, {tool.name: {not_in: {fact: host.taken}}}]}"),
     ("tools", "{all: [{tool.wasm: {equals: x}}, {tool.wasm.path: {exists: true}}]}"),
     ("tools", "{subject.tools: {empty: true}}"),
+    ("bounds", "{descriptor: {type: object, minlength: 174763}}"),  # six characters for each key are over 1 MiB
 ]
 SOMETIMES = [
     ("bounds", "{descriptor.bounds.maxBytes: {min: 4, max: 4}}"),
@@ -96,6 +97,7 @@ SOMETIMES = [
     ("tools", "{all: [{tool.layout: {empty: false}}, {tool.wasm.abi: {equals: buffer-abi/1}}]}"),
     ("tools", "{tool.name: {in: {fact: host.taken}, minlength: 40}}"),
     ("tools", "{tool.params.depth: {min: 5, max: 4}}"),
+    ("bounds", "{descriptor: {type: object, minlength: 131400}}"),
 ]
 ALWAYS = [
     ("bounds", "{any: [{descriptor.id: {exists: true}}, {descriptor.id: {exists: false}}]}"),

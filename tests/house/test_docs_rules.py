@@ -315,6 +315,7 @@ def test_every_error_id_is_documented_with_what_to_do(heading: str, family: type
         ("levels of groups in a pattern", patterns._DEEPEST),
         ("times that a pattern may repeat something", patterns._MOST_REPEATS),
         ("single characters that a pattern stands for with its repeats written out", patterns._MOST_STATES),
+        ("the same, where the pattern leaves several choices, so that RE2 runs it", patterns._MOST_BY_RE2),
         ("refusals and warnings in a verdict, once it is refused", MOST_REFUSALS),
         ("characters of a value in a reason", text._LONGEST),
         ("largest number, and its negative", MAX_INTEGER),
@@ -325,4 +326,4 @@ def test_a_documented_limit_is_the_real_one(limit: str, real: int) -> None:
 
 
 def test_every_documented_limit_is_held() -> None:
-    assert len(table(PAGE, "Limits", "limit")) == 10
+    assert len(table(PAGE, "Limits", "limit")) == 11

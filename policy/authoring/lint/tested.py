@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
+from pathlib import Path as FilePath
 from typing import Final
 
 from capgate.policy.authoring.given import read_given
@@ -27,7 +29,8 @@ def missing_kinds(context: Context) -> Iterator[Finding]:
         for refused, word in _KINDS.items():
             if not any(example.refused is refused for example in rule.examples):
                 message = f"the rule has no example under 'examples.{word}'"
-                remedy = f"Add one; 'capgate rules test --init {rule.id}' makes some to begin with."
+                folder = shlex.quote(str(FilePath(rule.document.name).parent))
+                remedy = f"Add one; 'capgate rules test --init {rule.id} {folder}' shows one to paste."
                 yield context.finding("example-missing-kind", rule, ("id",), message, remedy)
 
 

@@ -38,6 +38,8 @@ __all__ = [
 
 #: No text or list in a document is longer.
 _LONGEST: Final = 1 << 20
+#: No object in a document has more keys: each takes six characters or more, as in ``"a":0,``.
+_MOST_KEYS: Final = _LONGEST // 6
 #: So many different items, and so many patterns, are told apart in one list or text.
 _ITEMS: Final = 10
 _PATTERNS: Final = 6
@@ -201,7 +203,7 @@ def classes(
     if "object" in kinds or fits({}):
         found += (
             Value("object", {f"x{number}": 0 for number in range(least)}, False)
-            for least, _ in _lengths(checks, 1 << 17)
+            for least, _ in _lengths(checks, _MOST_KEYS)
         )
     return found
 
