@@ -166,7 +166,7 @@ class Response(NamedTuple):
     Attributes:
         status: of the last answer.
         host: the host that was asked first.
-        served_by: the host and port that answered last.
+        served_by: the origin that answered last: ``https://api.test``, with the port unless it is the scheme's own.
         via: every URL that was asked, in order.
         used: how much of the budget is used, ``3/4``.
         headers: of the last answer, names in lower case.

@@ -39,7 +39,7 @@ def refused(id: str, why: str, **details: Any) -> dict[str, Any]:
 def fetched(
     body: str = "calm", *, status: int = 200, used: str = "1/9", via: tuple[str, ...] = (), **more: Any
 ) -> dict[str, Any]:
-    result = {"ok": True, "status": status, "host": "buoys.test", "servedBy": "buoys.test", "via": list(via)}
+    result = {"ok": True, "status": status, "host": "buoys.test", "servedBy": "http://buoys.test", "via": list(via)}
     return result | {"request": used, "body": body} | more
 
 
@@ -256,7 +256,7 @@ ROWS: list[Row] = [
         "7 http-get",
         "get_any",
         {"url": _url("away")},
-        fetched(used="2/9", via=(_url("away"), "http://relay.test/calm")) | {"servedBy": "relay.test"},
+        fetched(used="2/9", via=(_url("away"), "http://relay.test/calm")) | {"servedBy": "http://relay.test"},
     ),
     _no_page(
         _url("off"),

@@ -156,7 +156,7 @@ class Fetch:
         text, content = _masking(secrets)
         via = tuple(map(text, chain))
         headers = {name: text(value) for name, value in answer.headers.items()}
-        return Response(answer.status, first.host, last.authority, via, used, headers, content(answer.content))
+        return Response(answer.status, first.host, last.origin, via, used, headers, content(answer.content))
 
 
 def _masking(secrets: Mapping[str, str]) -> tuple[Callable[[str], str], Callable[[bytes], bytes]]:

@@ -49,6 +49,11 @@ class Url(NamedTuple):
             return f"[{self.host}]" if ":" in self.host else self.host
         return format_host(Host(self.host, self.port))
 
+    @property
+    def origin(self) -> str:
+        """Scheme, host, and the port unless it is the scheme's own."""
+        return f"{self.scheme}://{self.authority}"
+
 
 def read_url(text: str, base: Url | None = None) -> Url:
     """Reads a URL, or one that is relative to `base`.

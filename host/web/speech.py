@@ -30,7 +30,7 @@ def action_of(transcript: str) -> dict[str, Any] | None:
     """The action that a transcript asks for, ``{verb, name, args}``; None where it is not understood."""
     text = " ".join(transcript.lower().split())
     if text.rstrip(_ENDS) == "list extensions":
-        return {"verb": "extensions", "name": "", "args": {}}
+        return {"verb": "extensions", "name": ""}
     if found := _MAKE.fullmatch(text):
         return {"verb": "make_tool", "name": found["name"], "args": {"descriptor": _descriptor(found, transcript)}}
     if found := _CALL.fullmatch(text):

@@ -53,7 +53,7 @@ def _done(shim: Shim, action: dict[str, Any] | None, actor: Actor) -> dict[str, 
     """What comes of an action."""
     if action is None:
         return refusal(ToolError("not-understood", "the script resolver does not know this sentence"))
-    return _VERBS[action["verb"]](shim, action["name"], action["args"], actor)
+    return _VERBS[action["verb"]](shim, action["name"], action.get("args"), actor)
 
 
 def _list(shim: Shim, name: Any, args: Any, actor: Actor) -> dict[str, Any]:
@@ -116,7 +116,7 @@ def _openai(shim: Shim, body: Any, actor: Actor) -> dict[str, Any]:
         raise AdmissionError("bad-request", "the body is no function_call with call_id, name and arguments")
     try:
         args = load_json(body["arguments"].encode() or b"{}", "<arguments>").data
-        result = shim.tools.call(body.get("name"), args, actor=actor)
+        result = _called(shim, body.get("name"), args, actor)
     except DocumentError as error:
         result = refusal(ToolError("invalid-argument", f"the arguments are not strict JSON: {error.message}"))
     output = json.dumps(result, ensure_ascii=False)
@@ -130,9 +130,17 @@ def _gemini(shim: Shim, body: Any, actor: Actor) -> dict[str, Any]:
     responses = []
     for one in calls:
         name = one.get("name")
-        response = shim.tools.call(name, one.get("args"), actor=actor)
+        response = _called(shim, name, one.get("args"), actor)
         responses.append({"id": one.get("id"), "name": name, "response": response})
     return {"functionResponses": responses}
+
+
+def _called(shim: Shim, name: object, args: object, actor: Actor) -> dict[str, Any]:
+    """The result of a call; what is neither a command nor a tool is an unknown command to these APIs (contract 9)."""
+    result = shim.tools.call(name, args, actor=actor)
+    if name != "call_extension" and result.get("refused") == "unknown-tool":
+        return result | {"refused": "unknown-command"}
+    return result
 
 
 #: What answers in the form of each live API.

@@ -60,7 +60,8 @@ def _with_query(url: str, query: str) -> str:
     before, _, said = head.partition("?")
     if any(name == "q" for name, _ in parse_qsl(said, keep_blank_values=True)):
         return url
-    added = f"q={quote_plus(query, errors='replace')}"
+    # As a form is sent: the star stays as it is, and the tilde does not.
+    added = f"q={quote_plus(query, safe='*', errors='replace').replace('~', '%7E')}"
     return f"{before}?{said}&{added}{hash}{fragment}" if said else f"{before}?{added}{hash}{fragment}"
 
 

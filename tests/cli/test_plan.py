@@ -77,8 +77,11 @@ def test_the_text_has_every_part_of_the_disclosure(capgate: Run, write: Write, f
             "requests: at most 12 a day (window: day)",
             "bytes in one write: at most 65536, the default",
         ],
-        "Secrets": ["header X-Feed-Key of tool buoy_get: from the variable BUOY_KEY, for Buoys.test., api.test:8443"],
-        "Tools": ["buoy_get: http-get (url https://buoys.test/v1)", "buoy_keep: write-file (Keeps it; path buoy.txt)"],
+        "Secrets": ["header X-Feed-Key: from the variable BUOY_KEY, for Buoys.test., api.test:8443"],
+        "Tools": [
+            "buoy_get: http-get (url https://buoys.test/v1; sends X-Feed-Key)",
+            "buoy_keep: write-file (Keeps it; path buoy.txt)",
+        ],
         "Never granted": list(plan.verdict.cannot_have),
         "Binding": ["placement: machine", f"policy: {gate.fingerprint}", f"digest: {plan.digest}"],
     }

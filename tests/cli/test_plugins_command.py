@@ -264,6 +264,7 @@ JUDGING = {
     "plan": ["clock.json"],
     "plugins": [],
     "propose": ["clock.json"],
+    "reconfigure": ["tide-clock", "--max-bytes", "3", "--yes"],
     "revoke": ["tide-clock", "--yes"],
     "rules coverage": [],
     "rules diff": ["-", "-"],

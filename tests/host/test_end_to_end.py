@@ -131,7 +131,7 @@ def was_called(result: Any, line: Any, buoy: Server, harness: str, most: int = 2
     assert (line["rule"], line["result"], line["actor"]["harness"]) == ("buoy-feed", "ok", harness)
     assert line["observed"] == {
         "bytes": len(BODY),
-        "servedBy": f"127.0.0.1:{buoy.port}",
+        "servedBy": f"http://127.0.0.1:{buoy.port}",
         "via": [f"{buoy.url}/v1"],
     }
     assert len(buoy.requests) == 1

@@ -81,7 +81,7 @@ class FakeFetcher:
         if isinstance(answer, BaseException):
             raise answer
         body = answer.get("body", b"calm")
-        return Response(200, "buoys.test", "buoys.test:443", answer.get("via", (url,)), used, {}, body)
+        return Response(200, "buoys.test", "https://buoys.test", answer.get("via", (url,)), used, {}, body)
 
 
 class FakeInterfaces:

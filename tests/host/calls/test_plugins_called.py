@@ -285,7 +285,7 @@ def test_several_requests_of_a_call_are_told_together(call: Callable[..., Any]) 
     (line,) = world.audited()
     assert line["act"]["kind"] == "network"
     via = ["https://a.test/1", "https://a.test/2"]
-    assert line["observed"] == {"bytes": 8, "servedBy": "buoys.test:443", "via": via}
+    assert line["observed"] == {"bytes": 8, "servedBy": "https://buoys.test", "via": via}
 
 
 def test_a_refusal_that_it_swallows_is_no_refusal_of_the_call(call: Callable[..., Any]) -> None:

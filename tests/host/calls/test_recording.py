@@ -79,7 +79,7 @@ def test_acts_on_files_are_told_in_the_audit_of_the_root(
     [
         (
             {"via": ("https://buoys.test/a", "https://buoys.test/b")},
-            {"bytes": 4, "servedBy": "buoys.test:443", "via": ["https://buoys.test/a", "https://buoys.test/b"]},
+            {"bytes": 4, "servedBy": "https://buoys.test", "via": ["https://buoys.test/a", "https://buoys.test/b"]},
         ),
         (Refused("fetch-failed", "down"), {"requested": "https://buoys.test/v1/latest?token=[redacted]"}),
     ],

@@ -80,6 +80,6 @@ def test_the_entry_of_the_catalogue_is_admitted_and_fetches_its_list_of_tools(
 
     assert (result["ok"], result["status"], result["request"]) == (True, 200, "1/20")
     assert result["body"] == '{"tools": [{"name": "next_tide"}]}'
-    assert (result["servedBy"], result["via"]) == (HOST, [f"https://{HOST}/tools"])
+    assert (result["servedBy"], result["via"]) == (f"https://{HOST}", [f"https://{HOST}/tools"])
     assert wire.dialled == [(PUBLIC, 443)]
     assert elsewhere["refused"] == "host-not-allowed"

@@ -233,7 +233,7 @@ def test_a_public_address_is_reached_by_a_redirect(text: str, redirecting: int) 
     url = f"http://a.test/{b'http://b.test/'.hex()}"
     outcome = session(["a.test", "b.test"], resolver=names, dialer=wire).get(url)
 
-    assert (outcome.status, outcome.served_by, outcome.via) == (200, "b.test", (url, "http://b.test/"))
+    assert (outcome.status, outcome.served_by, outcome.via) == (200, "http://b.test", (url, "http://b.test/"))
     assert [ip_address(host) for host, _ in wire.dialled] == [ip_address(PUBLIC), ip_address(text)]
 
 

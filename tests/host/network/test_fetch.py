@@ -33,7 +33,7 @@ def test_an_answer_is_handed_over_with_the_way_to_it(server: Server) -> None:
     response = fetcher.request("GET", f"{server.url}/page?x=1#part")
 
     assert (response.status, response.host, response.body) == (200, "127.0.0.1", b"hello")
-    assert response.served_by == f"127.0.0.1:{server.port}"
+    assert response.served_by == f"http://127.0.0.1:{server.port}"
     assert response.via == (f"{server.url}/page?x=1",)
     assert response.used == "1/100"
     assert response.headers["content-type"] == "text/plain"

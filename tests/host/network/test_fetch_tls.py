@@ -95,7 +95,7 @@ def test_a_certificate_for_the_name_is_trusted(authority: Authority) -> None:
     with serving(pages(x=answer(b"there" * 9000)), authority.server("a.test")) as server:
         response = over_tls(server.port, authority.file).get("https://a.test/x")
 
-    assert (response.body, response.served_by) == (b"there" * 9000, "a.test")
+    assert (response.body, response.served_by) == (b"there" * 9000, "https://a.test")
     assert server.sent("host") == ["a.test"]
 
 

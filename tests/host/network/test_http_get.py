@@ -27,7 +27,7 @@ class Fetcher:
 
     def __init__(self, body: bytes = b"", content_type: str = "text/plain"):
         self.asked: list[tuple[Any, ...]] = []
-        self._response = Response(200, "a.test", "b.test", ("http://a.test/", "http://b.test/"), "2/9", {}, body)
+        self._response = Response(200, "a.test", "http://b.test", ("http://a.test/", "http://b.test/"), "2/9", {}, body)
         self._response = self._response._replace(headers={"content-type": content_type} if content_type else {})
 
     def request(
@@ -62,7 +62,7 @@ def test_the_result_has_the_fields_of_the_contract() -> None:
     assert invoke(Fetcher(b"hello"), {"url": "http://a.test/"}) == {
         "status": 200,
         "host": "a.test",
-        "servedBy": "b.test",
+        "servedBy": "http://b.test",
         "via": ["http://a.test/", "http://b.test/"],
         "request": "2/9",
         "body": "hello",
@@ -78,6 +78,7 @@ def test_the_result_has_the_fields_of_the_contract() -> None:
         ({}, {"url": 5}, ""),
         ({"query": "two words"}, {"url": "http://a.test/"}, "http://a.test/?q=two+words"),
         ({"q": "é&=#?"}, {"url": "http://a.test/"}, "http://a.test/?q=%C3%A9%26%3D%23%3F"),
+        ({"query": "*-._~'()"}, {"url": "http://a.test/"}, "http://a.test/?q=*-._%7E%27%28%29"),
         ({"query": "one", "q": "other"}, {"url": "http://a.test/"}, "http://a.test/?q=one"),
         ({"query": "", "q": "other"}, {"url": "http://a.test/"}, "http://a.test/?q=other"),
         ({"query": ""}, {"url": "http://a.test/?"}, "http://a.test/?"),
@@ -212,7 +213,7 @@ def test_it_works_over_the_real_fetch() -> None:
 
     assert result["request"] == "1/1"
     assert result["answer"] == "42"
-    assert result["servedBy"] == f"127.0.0.1:{server.port}"
+    assert result["servedBy"] == f"http://127.0.0.1:{server.port}"
     assert server.requests[0].startswith("GET /search?q=wave+height HTTP/1.1\r\n")
     assert server.sent("x-key") == ["sesame-seed"]
     assert server.sent("x-plain") == [None]

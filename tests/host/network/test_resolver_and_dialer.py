@@ -91,4 +91,8 @@ def test_localhost_is_reached_by_all_of_it() -> None:
     with serving(pages(page=answer(b"there"))) as server:
         response = session(["localhost"]).get(f"http://localhost:{server.port}/page")
 
-    assert (response.host, response.served_by, response.body) == ("localhost", f"localhost:{server.port}", b"there")
+    assert (response.host, response.served_by, response.body) == (
+        "localhost",
+        f"http://localhost:{server.port}",
+        b"there",
+    )

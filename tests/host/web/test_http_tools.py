@@ -187,7 +187,7 @@ def test_calls_of_gemini_are_done_and_answered_in_kind(server: Server) -> None:
     responses = [gemini.FunctionResponse.model_validate(one) for one in answer["functionResponses"]]
     assert [one.id for one in responses] == ["1", "2", "3"]
     assert [(one.response or {}).get("content") for one in responses] == [NOW, NOW, None]
-    assert (responses[2].response or {})["refused"] == "unknown-tool"
+    assert (responses[2].response or {})["refused"] == "unknown-command"
     assert {line["actor"]["harness"] for line in audited(server)} == {"gemini-live"}
     assert all(line["actor"]["session"] for line in audited(server))
 

@@ -99,7 +99,7 @@ def test_listing_gives_the_inventory(server: Server) -> None:
             "search the web for tide tables",
             {"verb": "extension", "name": "web_search", "args": {"query": "tide tables"}},
         ),
-        ("list extensions", {"verb": "extensions", "name": "", "args": {}}),
+        ("list extensions", {"verb": "extensions", "name": ""}),
         ("tell me a story", None),
         ("run the tool", None),
         ("create a tool called x that flies", None),
@@ -254,12 +254,13 @@ def test_a_function_call_of_openai_is_answered_in_kind(server: Server) -> None:
     assert openai(server, "list_extensions", "{}") == {"ok": True} | inventory
     assert openai(server, "list_extensions", "") == {"ok": True} | inventory
     assert openai(server, "call_extension", '{"name": "x"}')["refused"] == "unknown-tool"
+    assert openai(server, "approve", "{}")["refused"] == "unknown-command"
     assert openai(server, "call_extension", "{}")["refused"] == "missing-argument"
     assert openai(server, "call_extension", "[]")["refused"] == "missing-argument"
-    assert openai(server, "missing_calc", '{"url": "http://a.test"}')["refused"] == "unknown-tool"
+    assert openai(server, "missing_calc", '{"url": "http://a.test"}')["refused"] == "unknown-command"
     assert openai(server, "missing_calc", '{"url": "a", "url": "b"}')["refused"] == "invalid-argument"
     assert openai(server, "propose_extension", '{"name": "X"}')["ok"] is True
-    assert openai(server, "approve_extension", "{}")["refused"] == "unknown-tool"
+    assert openai(server, "approve_extension", "{}")["refused"] == "unknown-command"
     assert openai(server, None, "{}")["refused"] == "missing-argument"
 
 
@@ -275,7 +276,7 @@ def test_function_calls_of_gemini_are_answered_in_kind(server: Server) -> None:
     assert (first["id"], first["name"]) == ("1", "list_extensions")
     assert first["response"]["ok"] is True
     assert second["response"]["refused"] == "invalid-argument"
-    assert (third["id"], third["response"]["refused"]) == (None, "unknown-tool")
+    assert (third["id"], third["response"]["refused"]) == (None, "unknown-command")
 
 
 @pytest.mark.parametrize(
