@@ -17,7 +17,7 @@ from capgate.policy.documents import DocumentError
 from capgate.policy.documents.source import MAX_BYTES
 from capgate.policy.errors import CapgateError, Span
 
-__all__ = ["STDIN", "STDIN_NAME", "Found", "InputError", "Source", "find", "read", "total_size"]
+__all__ = ["STDIN", "STDIN_NAME", "Found", "InputError", "Source", "find", "one", "read", "total_size"]
 
 #: The path that means standard input, and how results name it.
 STDIN: Final = "-"
@@ -67,6 +67,13 @@ def find(paths: Iterable[str], *, lines: bool = False) -> Iterator[Found]:
             yield from _walk(path, suffix)
         else:
             yield path
+
+
+def one(path: str) -> Found:
+    """`path`, or an error where it names many descriptors and one is asked for."""
+    if _is_folder(path):
+        return InputError("unreadable", "is a folder", hint="Name one descriptor.", span=Span(path))
+    return path
 
 
 def _ignore(size: int) -> None:

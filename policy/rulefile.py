@@ -12,9 +12,9 @@ from capgate.policy import schema
 from capgate.policy.catalog import OperatorTerms
 from capgate.policy.conditions import Condition, Reader
 from capgate.policy.documents import Document, DocumentError, load_yaml
-from capgate.policy.paths import Path
+from capgate.policy.paths import ROOT, Path
 from capgate.policy.rule_errors import Problems, RuleError, did_you_mean
-from capgate.policy.shapes import Fault, Shape
+from capgate.policy.shapes import Fault, Shape, found_type
 from capgate.policy.templates import Template, read_template
 from capgate.policy.vocabulary import ROOTS, Reference, Term, Vocabulary
 
@@ -32,6 +32,10 @@ __all__ = [
 
 _VARIABLE = re.compile(r"[a-z][a-z0-9_]*")
 _WORDS = frozenset({*ROOTS, "fact", "all", "any", "none", "not"}) - {"host"}
+#: What to do about a file of which nothing can be read.
+_NO_RULE = (
+    "A rule file has at least id, title, applies_to and triggers; 'capgate new rule ID' writes one to begin with."
+)
 _AT_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 #: Keys that rule authors try when they want to switch a rule off; language 1 has no such thing.
 _LOOSENING = frozenset(
@@ -125,6 +129,7 @@ class RuleFile(NamedTuple):
     Attributes:
         document: the file.
         stem: its name without the suffix.
+        id: the id that it gives the rule; None where that cannot be one.
         provider: who ships it.
         sound: whether its shape is right; if not, it is read only for what else is wrong with it.
         readable: the numbers of the triggers whose shape is right.
@@ -132,6 +137,7 @@ class RuleFile(NamedTuple):
 
     document: Document
     stem: str
+    id: str | None
     provider: str
     sound: bool
     readable: tuple[int, ...]
@@ -157,20 +163,22 @@ def load_rule_file(source: bytes, name: str, stem: str, provider: str, problems:
     try:
         document = load_yaml(source, name)
     except DocumentError as error:
+        if error.id == "empty-document":
+            error = DocumentError(error.id, "the file holds no rule", hint=_NO_RULE, span=error.span)
         problems.add(error)
         return None
-    faults = check_shape(document, "RULE", problems)
     data = document.data
     if not isinstance(data, dict):
+        message = f"the file: expected object, found {found_type(data)}"
+        problems.add(RuleError("value-unfit", message, hint=_NO_RULE, span=document.span(ROOT)))
         return None
+    faults = check_shape(document, "RULE", problems)
     places = [fault.path for fault in faults if fault.kind != "unknown"]
-    if "id" in data and ("id",) not in places and data["id"] != stem:
-        message = f"the rule {data['id']!r} is in a file called {stem + '.yaml'!r}"
-        problems.add(RuleError("rule-id", message, span=document.span(("id",))))
+    id = data["id"] if "id" in data and ("id",) not in places else None
     count = len(data["triggers"]) if isinstance(data.get("triggers"), list) else 0
     unread = {path[1] for path in places if path[:1] == ("triggers",) and len(path) > 1}
     readable = tuple(number for number in range(count) if number not in unread)
-    return RuleFile(document, stem, provider, not faults, readable)
+    return RuleFile(document, stem, id, provider, not faults, readable)
 
 
 def read_loop(
@@ -342,5 +350,9 @@ def _fault_problem(document: Document, fault: Fault) -> RuleError:
         hint = did_you_mean(fault.found.strip("'"), allowed)
     elif fault.kind == "type" and (fault.expected, fault.found) == ("string", "object"):
         hint = "Put a text that begins with a brace in quotes."
-    message = f"{word}: expected {fault.expected}, found {fault.found}"
+    expected = fault.expected
+    if fault.kind == "regex" and expected.endswith(schema.ONE_LINE):
+        expected = "text on one line, without control characters"
+        hint = f"Write {word} on one line, and not as a block of text (| or >)."
+    message = f"{word}: expected {expected}, found {fault.found}"
     return RuleError("value-unfit", message, hint=hint, span=document.span(fault.path))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from capgate.policy import schema
 from capgate.policy.catalog import Catalog
 from capgate.policy.conditions import Reader
 from capgate.policy.documents import Document, DocumentError, digest, load_yaml
-from capgate.policy.errors import Span
+from capgate.policy.errors import PolicyInvalid, Span
 from capgate.policy.folders import RULESET, rule_files
 from capgate.policy.rule_errors import Problems, RuleError, did_you_mean
 from capgate.policy.rulefile import (
@@ -87,6 +87,7 @@ class _Loader:
         self.order: list[str] = []
         self.listed: dict[str, list[str]] = {}
         self.files: dict[str, RuleFile] = {}
+        self.misnamed: list[RuleFile] = []
         self.shipped: set[str] = set()
         self.after: dict[str, str] = {}
         #: Stages whose loop is wrong, and whether there may be stages of which nothing is known.
@@ -94,7 +95,12 @@ class _Loader:
         self.stages_lost = False
 
     def folder(self, folder: RuleFolder, *, base: bool) -> None:
-        files = self.read(folder.path, self.problems)
+        failed = Problems()
+        files = self.read(folder.path, failed)
+        try:
+            failed.raise_any()
+        except PolicyInvalid as error:
+            self.problems.extend(error.problems)
         if files is None:
             return
         ruleset = files.pop(RULESET, None)
@@ -104,7 +110,7 @@ class _Loader:
         elif base:
             self.stages_lost = True
             self.problems.add(RuleError("ruleset-missing", f"there is no {RULESET}", span=Span(os.fspath(folder.path))))
-        if not files:
+        if not files and not failed:
             self.problems.add(
                 RuleError("rules-empty", "there are no rules in the folder", span=Span(os.fspath(folder.path)))
             )
@@ -113,6 +119,8 @@ class _Loader:
             read = load_rule_file(source, os.path.join(folder.path, file_name), stem, folder.provider, self.problems)
             if read is None:
                 continue
+            if read.id not in (None, stem):
+                self.misnamed.append(read)
             other = self.files.get(stem)
             if other or stem in RESERVED_IDS:
                 owner = f"{other.document.span(('id',))} has it" if other else "the gate itself refuses with it"
@@ -122,6 +130,20 @@ class _Loader:
             self.files[stem] = read
             if base:
                 self.shipped.add(stem)
+
+    def _misnamed(self) -> Iterator[RuleError]:
+        """The files that are not called as their rule, with who has its name already."""
+        for file in self.misnamed:
+            message, hint = f"the rule {file.id!r} is in a file called {file.stem + '.yaml'!r}", None
+            own = file.document.name
+            others = [other for other in (*self.files.values(), *self.misnamed) if other.document.name != own]
+            other = next((other for other in others if other.id == file.id), None)
+            if other:
+                message += f", and {other.document.name} has that id, too"
+                hint = "Give one of the two another id, and name its file after it."
+                if other.provider != file.provider:
+                    hint = "Choose another id, and name the file after it; a rule cannot be replaced."
+            yield RuleError("rule-id", message, hint=hint, span=file.document.span(("id",)))
 
     def _stages(self, source: bytes, name: str, *, base: bool) -> None:
         try:
@@ -178,7 +200,8 @@ class _Loader:
         self._ruleset = document
 
     def rules(self) -> dict[str, Rule]:
-        """Reads what the files say, now that every stage is known."""
+        """Reads what the files say, now that every file and every stage is known."""
+        self.problems.extend(self._misnamed())
         placements, capabilities = tuple(self.catalog.placements), tuple(self.catalog.capabilities)
         read = {
             id: read_rule_file(

@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-__all__ = ["CASES", "DESCRIPTOR", "OVERLAY", "RULE", "RULESET", "WINDOWS", "Schema", "members"]
+__all__ = ["CASES", "DESCRIPTOR", "ONE_LINE", "OVERLAY", "RULE", "RULESET", "WINDOWS", "Schema", "members"]
 
 Schema: TypeAlias = "Mapping[str, Any]"
 
 #: When a request budget renews (contract 11.16).
 WINDOWS = ("process", "hour", "day", "admission")
+
+#: Text without line breaks and other control characters.
+ONE_LINE = r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]*"
 
 _TEXT: Schema = {"type": "string"}
 _PARAMS: Schema = {
@@ -103,7 +106,7 @@ RULE: Schema = {
     "type": "dict",
     "schema": {
         "id": _ID,
-        "title": {**_SENTENCE, "required": True},
+        "title": {**_SENTENCE, "required": True, "regex": ONE_LINE},
         "applies_to": {"type": "string", "required": True, "allowed": ["descriptor"]},
         "severity": {"type": "string", "allowed": ["refuse", "warn"]},
         "remedy": _SENTENCE,

@@ -20,6 +20,9 @@ __all__ = ["Case", "Trouble", "document", "invalid_document"]
 #: What XML 1.0 cannot hold, even as an escape.
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
+#: What build servers that read standard output take for a command to them. An element never begins so, only text.
+_COMMAND = re.compile(r"^([^\S\n]*):(?=:)", re.MULTILINE)
+
 
 class Trouble(NamedTuple):
     """Why a case did not pass.
@@ -86,7 +89,8 @@ def document(cases: Sequence[Case]) -> str:
         output.text = _lines("\n".join(case.note for case in own if case.note)) or None
         ElementTree.SubElement(suite, "system-err")
     ElementTree.indent(root)
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
+    text = _COMMAND.sub(r"\1&#58;", ElementTree.tostring(root, encoding="unicode"))
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
 
 
 def invalid_document(error: PolicyInvalid) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import wraps
 from shlex import quote
 from typing import Final, ParamSpec
@@ -13,7 +14,7 @@ import click
 from capgate.host.cli.exits import Exit
 from capgate.host.scaffolds.content import descriptor_file, plugin_files, rule_files
 from capgate.host.scaffolds.errors import ScaffoldError
-from capgate.host.scaffolds.writing import new_file, new_folder
+from capgate.host.scaffolds.writing import new_file, new_files, new_folder
 from capgate.policy.text import escape
 
 __all__ = ["command"]
@@ -52,25 +53,24 @@ def _writes(function: Callable[P, None]) -> Callable[P, int]:
     type=click.Path(file_okay=False),
     default="my-rules",
     show_default=True,
-    help="The folder of rules to put it into; made if it is not there.",
+    help="The folder of rules to put it into; made if it is not there, with those above it.",
 )
 @_writes
 def rule(id: str, folder: str) -> None:
-    """Write the rule ID, with examples of what it refuses and what it does not.
+    """Write the rule ID, with examples of what it refuses and what it does not, and a case in DIR/tests.
 
     ID is lower-case letters, digits and '-'. The rule is asked with: capgate check --rules DIR
     """
     home = os.path.normpath(folder)
-    text, read_me = rule_files(id, home)
-    file = f"{id}.yaml"
+    files, read_me = rule_files(id, home)
     if os.path.lexists(home):
-        written = [file]
-        new_file(os.path.join(home, file), text)
+        new_files(home, files)
     else:
-        written = [file, "README.md"]
-        new_folder(home, {file: text, "README.md": read_me})
+        files["README.md"] = read_me
+        with _parents(home):
+            new_folder(home, files)
     _tell(
-        [os.path.join(home, name) for name in written],
+        [os.path.join(home, name) for name in files],
         f"capgate rules test {quote(home)}",
         f"capgate check --rules {quote(home)} PATH",
     )
@@ -127,6 +127,25 @@ def plugin(name: str, folder: str) -> None:
         f"capgate rules test {quote(os.path.dirname(rule))}",
         "capgate check examples",
     )
+
+
+@contextmanager
+def _parents(path: str) -> Iterator[None]:
+    """Makes the folders above `path`, and takes those that it made away again where the rest fails."""
+    missing = []
+    parent = os.path.dirname(os.path.abspath(path))
+    while not os.path.lexists(parent):
+        missing.append(parent)
+        parent = os.path.dirname(parent)
+    try:
+        with suppress(OSError, ValueError):  # whoever writes into it says why it is not there
+            os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+        yield
+    except BaseException:
+        for folder in missing:
+            with suppress(OSError):
+                os.rmdir(folder)
+        raise
 
 
 def _tell(written: Sequence[str], *commands: str) -> None:

@@ -10,7 +10,7 @@ import click
 from capgate.host.cli.terminal import has_colour, width_of
 from capgate.policy.text import escape
 
-__all__ = ["Page", "page_for", "plural"]
+__all__ = ["Page", "at_start", "page_for", "plural"]
 
 #: The colours of what is said to be so.
 _COLOURS: Final = {
@@ -37,7 +37,7 @@ class Page:
 
     def lines(self, text: str, indent: int = 0, hanging: int = 0) -> list[str]:
         """`text`, wrapped; lines after the first are indented by `hanging` more."""
-        shown = escape(text.strip())
+        shown = escape(at_start(text).strip())
         if self._width is None:
             return [" " * indent + shown]
         return textwrap.wrap(
@@ -60,10 +60,22 @@ class Page:
         shown = escape(text)
         return click.style(shown, bold=True) if self._colour else shown
 
+    def place(self, text: str) -> str:
+        """A path that a line begins with, made to stand out."""
+        return self.bold(at_start(text))
+
 
 def page_for(stream: TextIO | None) -> Page:
     """The page that suits `stream`; plain for None."""
     return Page(colour=has_colour(stream), width=width_of(stream))
+
+
+def at_start(path: str) -> str:
+    """A path as a line may begin with it: ``./::a`` for ``::a``.
+
+    Build servers read what a command prints, and take a line that begins with two colons for a command to them.
+    """
+    return f"./{path}" if path.lstrip().startswith("::") else path
 
 
 def plural(number: int, noun: str) -> str:

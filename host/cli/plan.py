@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 import click
@@ -11,8 +10,8 @@ from capgate.host.checking import disclose
 from capgate.host.cli.exits import Exit, exit_of
 from capgate.host.cli.output import open_output
 from capgate.host.cli.reports import text_report
-from capgate.host.inputs import STDIN, Found, InputError, read
-from capgate.policy.errors import PolicyInvalid, Span
+from capgate.host.inputs import one, read
+from capgate.policy.errors import PolicyInvalid
 
 __all__ = ["command"]
 
@@ -75,7 +74,7 @@ def command(
             known = ", ".join(gate.placements)
             raise click.BadParameter(f"{placement!r} is not one of {known}.", param_hint="'--placement'")
 
-        (source,) = read([_one(path)])
+        (source,) = read([one(path)])
         result, plan = disclose(gate, source, placement=placement, taken=taken)
         if form == "json":
             out.write(plan_json(plan) if plan else error_json(result))
@@ -84,10 +83,3 @@ def command(
         else:
             out.write(text_report(shown).result(result))
     return exit_of(refused=result.decision == "refused", errors=result.decision == "error")
-
-
-def _one(path: str) -> Found:
-    """`path`, or an error where it names many descriptors."""
-    if path != STDIN and os.path.isdir(path):
-        return InputError("unreadable", "is a folder", hint="Name one descriptor.", span=Span(path))
-    return path

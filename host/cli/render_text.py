@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from capgate.host.checking import Finding, Result, Summary
+from capgate.host.cli.page import at_start
 from capgate.policy.errors import PolicyInvalid, Span
 from capgate.policy.text import escape
 
@@ -42,7 +43,7 @@ class TextReport:
     def result(self, result: Result) -> str:
         """The block of one result."""
         line = f":{result.line}" if self._lines and result.line else ""
-        name = self._style(escape(result.file) + line, bold=True)
+        name = self._style(escape(at_start(result.file)) + line, bold=True)
         return "".join(f"{row}\n" for row in [f"{name}: {self._verdict(result)}", *self._details(result)])
 
     def end(self, summary: Summary) -> str:
@@ -97,7 +98,7 @@ class TextReport:
             yield from self._paragraph(f"fix: {finding.remedy}", _INDENT, _INDENT + "     ")
 
     def _paragraph(self, text: str, first: str, then: str) -> list[str]:
-        shown = escape(text.strip())
+        shown = escape(at_start(text).strip())
         if self._width is None:
             return [first + shown]
         return textwrap.wrap(

@@ -24,8 +24,10 @@ _PREFIX: Final = "capgate-"
 _NO_TEXT: Final = ("true", "false", "null")
 
 
-def rule_files(id: str, folder: str) -> tuple[str, str]:
-    """The text of a rule's file, and of a read-me for the folder of rules that it is the first of.
+def rule_files(id: str, folder: str) -> tuple[dict[str, str], str]:
+    """The files of a rule by their paths, and the text of a read-me for the folder of rules that it is the first of.
+
+    No two ids give rules that refuse the same.
 
     Args:
         id: the rule's id.
@@ -44,7 +46,8 @@ def rule_files(id: str, folder: str) -> tuple[str, str]:
     if f"{id}.yaml" in {*taken, RULESET} or id in RESERVED_IDS:
         raise ScaffoldError("name-taken", f"capgate itself has something called '{id}'")
     values = {"id": id, "folder": folder}
-    return _filled("rule.yaml", values), _filled("rule-readme.md", values)
+    files = {f"{id}.yaml": "rule.yaml", f"tests/{id}.yaml": "rule-cases.yaml"}
+    return {path: _filled(template, values) for path, template in files.items()}, _filled("rule-readme.md", values)
 
 
 def descriptor_file(id: str) -> str:

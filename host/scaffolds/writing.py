@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 from capgate.host.scaffolds.errors import ScaffoldError
 from capgate.policy.errors import Span
 
-__all__ = ["new_file", "new_folder"]
+__all__ = ["new_file", "new_files", "new_folder"]
 
 
 def new_file(path: str, text: str) -> None:
@@ -28,6 +28,30 @@ def new_file(path: str, text: str) -> None:
             with suppress(OSError):
                 os.unlink(path)
             raise
+
+
+def new_files(folder: str, files: Mapping[str, str]) -> None:
+    """Writes files that were not there, by their paths in a folder that is.
+
+    Raises:
+        ScaffoldError: target-exists, target-unwritable.
+    """
+    made: list[tuple[Callable[[str], None], str]] = []
+    try:
+        for inside, text in files.items():
+            path = os.path.join(folder, inside)
+            home = os.path.dirname(path)
+            if not os.path.lexists(home):
+                with _named(path):
+                    os.mkdir(home)
+                made.append((os.rmdir, home))
+            new_file(path, text)
+            made.append((os.unlink, path))
+    except BaseException:
+        for undo, path in reversed(made):
+            with suppress(OSError):
+                undo(path)
+        raise
 
 
 def new_folder(path: str, files: Mapping[str, str]) -> None:

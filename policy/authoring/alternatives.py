@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-__all__ = ["OPPOSITES", "literals", "neighbour"]
+from capgate.policy.authoring.apart import equivalent
+from capgate.policy.authoring.automata import Language
+from capgate.policy.patterns import PatternRefused, compile_pattern
+
+__all__ = ["OPPOSITES", "literals", "neighbour", "same_texts"]
 
 #: Each operator that has one, with the operator that says the opposite of a value it is for.
 OPPOSITES: Final[Mapping[str, str]] = {
@@ -70,6 +75,15 @@ def literals(operator: str, operand: Any) -> Iterator[tuple[str, Any]]:
         yield from _values(operand)
 
 
+def same_texts(pattern: str, other: str) -> bool:
+    """Whether it is certain that two patterns match the same texts; not where one of them is none."""
+    try:
+        compile_pattern(other)
+    except PatternRefused:
+        return False
+    return equivalent(Language("pattern", pattern), Language("pattern", other))
+
+
 def _values(value: Any) -> Iterator[tuple[str, Any]]:
     if type(value) is bool:
         yield "the opposite", not value
@@ -108,7 +122,11 @@ def _patterns(text: str) -> Iterator[tuple[str, str]]:
     for found in _REPEAT.finditer(outside):
         for other in _repeats(found[0], found[1]):
             made[_put(text, found, other)] = f"{other or 'once'} for {found[0]}"
-    yield from ((what, other) for other, what in made.items() if other != text)
+    said: Counter[str] = Counter()
+    for other, what in made.items():
+        said[what] += 1
+        # Where the same is done in several places, the first one needs no number.
+        yield what if said[what] == 1 else f"{what} ({said[what]})", other
 
 
 def _repeats(repeat: str, count: str | None) -> tuple[str, ...]:

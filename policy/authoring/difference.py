@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Final, NamedTuple
@@ -11,6 +10,7 @@ from capgate.policy.authoring.given import Gates, Given, read_given
 from capgate.policy.authoring.judging import Judge
 from capgate.policy.authoring.settle import Subject
 from capgate.policy.authoring.space import Ask, Bounds, Space, plain_subjects, refused_subjects, size_of
+from capgate.policy.operators import same
 from capgate.policy.rulefile import Rule
 from capgate.policy.ruleset import RuleSet
 
@@ -20,6 +20,10 @@ __all__ = ["Change", "Difference", "Sides", "changed_triggers", "compare", "sear
 LIMIT: Final = 50_000
 #: So many are looked at for one that is admitted.
 _HELP: Final = 2_000
+#: To make something smaller, descriptors of so many bytes are looked at, all in all.
+_EFFORT: Final = 10_000_000
+#: Of a list or an object with more parts than this, many are left out at once.
+_MANY: Final = 16
 _USUAL: Final = Given()
 
 #: (old, new, subject) to whether the two differ in the way that is looked for.
@@ -118,11 +122,16 @@ def changed_triggers(one: Gates, other: Gates) -> list[Ask]:
 
 
 def shrink(subject: Subject, keeps: Callable[[Subject], bool]) -> Subject:
-    """A smaller subject for which `keeps` still holds; taking anything more out of it would end that."""
-    smaller = True
+    """A smaller subject for which `keeps` still holds.
+
+    Taking anything more out of it would end that, unless it is so large that not all could be tried.
+    """
+    left, smaller = _EFFORT, True
     while smaller:
         smaller = False
-        for candidate in sorted(_smaller(subject), key=size_of):
+        size = size_of(subject)[0]
+        for candidate in sorted(islice(_smaller(subject), left // size), key=size_of):
+            left -= size
             if keeps(candidate):
                 subject, smaller = candidate, True
                 break
@@ -194,14 +203,28 @@ def _smaller(subject: Subject) -> Iterator[Subject]:
 
 
 def _without_a_part(value: Any) -> Iterator[Any]:
-    """Copies of a value, each without one key or one item somewhere in it."""
+    """The value without one key or one item somewhere in it, or where there are many of them without a run of them."""
     if type(value) is dict:
-        for key, part in value.items():
-            yield {name: copy.deepcopy(other) for name, other in value.items() if name != key}
+        pairs = list(value.items())
+        for start, end in _runs(len(pairs)):
+            yield dict(pairs[:start] + pairs[end:])
+        for key, part in pairs:
             for inner in _without_a_part(part):
                 yield {**value, key: inner}
     elif type(value) is list:
+        for start, end in _runs(len(value)):
+            # The same comes of it whichever of equal items is left out.
+            if end - start > 1 or not start or not same(value[start], value[start - 1]):
+                yield value[:start] + value[end:]
         for number, part in enumerate(value):
-            yield [copy.deepcopy(other) for place, other in enumerate(value) if place != number]
             for inner in _without_a_part(part):
                 yield [*value[:number], inner, *value[number + 1 :]]
+
+
+def _runs(length: int) -> Iterator[tuple[int, int]]:
+    """Where to leave something out of so many parts: halves, quarters and so on of many, then each single one."""
+    size = length // 2
+    while size > 1 and length > _MANY:
+        yield from ((start, start + size) for start in range(0, length, size))
+        size //= 2
+    yield from ((start, start + 1) for start in range(length))

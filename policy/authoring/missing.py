@@ -30,11 +30,13 @@ class Missing(NamedTuple):
         text: a test, as YAML; None where no descriptor was found by which the mutant can be told.
         place: where the test belongs, in words.
         bounds: what was looked at.
+        hidden: whether other rules were seen to say the same of what the mutant changes.
     """
 
     text: str | None
     place: str | None
     bounds: Bounds
+    hidden: bool = False
 
 
 def missing_test(mutation: Mutation, number: int) -> Missing:
@@ -45,21 +47,43 @@ def missing_test(mutation: Mutation, number: int) -> Missing:
     old = Gates(Gate(catalog, only(mutation.gates.rules, ids)))
     new = Gates(Gate(catalog, only(changed, ids)))
     asks = [*changed_triggers(old, new), *changed_triggers(new, old), *_moved(mutant, old)]
-    whole, one, other = mutation.whole, Judge(old.rules, old), Judge(new.rules, new)
+    whole, whole_changed = mutation.whole, Judge(changed, mutation.gates)
+    hidden: list[Subject] = []
 
     def refused(subject: Subject) -> int:
         return len(whole.refusals(*subject))
 
+    def told(one: Judge, other: Judge, subject: Subject) -> bool:
+        """Whether a test can tell; what is seen of some rules alone, the others may hide."""
+        if not _differs(one, other, subject):
+            return False
+        if _seen(whole.refusals(*subject)) != _seen(whole_changed.refusals(*subject)):
+            return True
+        # The first one has the fewest refusals, or the fewest changes.
+        hidden[:] = hidden or [subject]
+        return False
+
     # What is refused for few other reasons is best to read.
     seeds = sorted((Subject(trial.descriptor, trial.given) for trial in mutation.suite.trials), key=refused)
-    found, bounds = search(Sides(old, new), asks, _differs, seeds, LIMIT)
+    found, bounds = search(Sides(old, new), asks, told, seeds, LIMIT)
+    if found is None and hidden:
+        # There has to be something else that keeps the other rules silent.
+        rules = mutation.gates.rules
+        others = {refusal.rule for refusal in whole.refusals(*hidden[0])} - {*mutant.rules}
+        old, new = mutation.gates, Gates(Gate(catalog, changed))
+        asks += [(old, rules.rules[id], at) for id in rules.rules if id in others for at in _numbers(rules, id)]
+        found, bounds = search(Sides(old, new), asks, told, [*hidden], LIMIT)
     if found is None:
-        return Missing(None, None, bounds)
+        return Missing(None, None, bounds, bool(hidden))
     most = refused(found)
-    found = shrink(found, lambda less: _differs(one, other, less) and refused(less) <= most)
-    before, after = whole.refusals(*found), Judge(changed, mutation.gates).refusals(*found)
-    text, place = _written(mutant, found, before, after)
+    one, other = Judge(old.rules, old), Judge(new.rules, new)
+    found = shrink(found, lambda less: told(one, other, less) and refused(less) <= most)
+    text, place = _written(mutation, number, found, whole.refusals(*found), whole_changed.refusals(*found))
     return Missing(text, place, bounds)
+
+
+def _numbers(rules: RuleSet, id: str) -> range:
+    return range(len(rules.rules[id].triggers))
 
 
 def _near(mutant: Mutant, rules: RuleSet) -> set[str]:
@@ -91,17 +115,33 @@ def _said(refusals: list[Refusal]) -> list[tuple[str, str, str]]:
     return [(refusal.rule, refusal.path, refusal.severity) for refusal in refusals]
 
 
-def _written(mutant: Mutant, subject: Subject, before: Sequence[Refusal], after: Sequence[Refusal]) -> tuple[str, str]:
+def _seen(refusals: list[Refusal]) -> tuple[list[tuple[str, str]], bool]:
+    """What a test can see of all refusals: the rules with their places, and the decision."""
+    return [(one.rule, one.path) for one in refusals], any(one.severity == "refuse" for one in refusals)
+
+
+def _named(mutation: Mutation, number: int) -> str:
+    """The name of a mutant, for a case; no other mutant has it, nor any case that is there."""
+    name = mutation.mutants[number].name
+    taken = {trial.name for trial in mutation.suite.trials if trial.kind == "case"}
+    while name in taken:
+        name += ", again"
+    return name
+
+
+def _written(
+    mutation: Mutation, number: int, subject: Subject, before: Sequence[Refusal], after: Sequence[Refusal]
+) -> tuple[str, str]:
     """An example of the rule where that can tell the two apart, else a case."""
     given = subject.given.to_json()
     tail = f", given: {flow(given)}" if given else ""
     example = f"{{descriptor: {flow(subject.descriptor)}{tail}}}"
-    for id in mutant.rules:
+    for id in mutation.mutants[number].rules:
         was, is_now = (any(refusal.rule == id for refusal in refusals) for refusals in (before, after))
         if was is not is_now:
             kind = "refused" if was else "admitted"
             return f"    - {example}\n", f"{id}: examples.{kind}"
-    rows = ["  - name: to be named", f"    descriptor: {flow(subject.descriptor)}"]
+    rows = [f"  - name: {flow(_named(mutation, number))}", f"    descriptor: {flow(subject.descriptor)}"]
     rows += [f"    given: {flow(given)}"] if given else []
     ids = [[refusal.rule for refusal in refusals] for refusals in (before, after)]
     places = [[refusal.path for refusal in refusals] for refusals in (before, after)]

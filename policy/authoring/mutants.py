@@ -7,11 +7,11 @@ would have made it, and is read by the loader that reads all rules. What the loa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Final
 
-from capgate.policy.authoring.alternatives import OPPOSITES, literals, neighbour
+from capgate.policy.authoring.alternatives import OPPOSITES, literals, neighbour, same_texts
 from capgate.policy.authoring.edits import Edit, Text
 from capgate.policy.authoring.flow import flow
 from capgate.policy.folders import RULESET
@@ -41,6 +41,7 @@ class Mutant:
         triggers: rule and number of each trigger that it moved, or moved past another one; empty for all other kinds.
         file: name of the file whose text was changed first, and `at` the place in it.
         edits: the changes, by name of file.
+        equivalent: whether it is certain that the rules decide as before.
     """
 
     kind: str
@@ -51,6 +52,7 @@ class Mutant:
     file: str
     at: Path
     edits: Mapping[str, Sequence[Edit]]
+    equivalent: bool = False
 
     @property
     def name(self) -> str:
@@ -255,7 +257,8 @@ class _OfRule:
                     yield self.made("literal", there, f"{fact} for {operand['fact']}", self.fact(there, fact))
             else:
                 for what, value in literals(name, operand):
-                    yield self.made("literal", there, what, self.text.replace(there, flow(value)))
+                    made = self.made("literal", there, what, self.text.replace(there, flow(value)))
+                    yield replace(made, equivalent=name == "matches" and same_texts(operand, value))
 
     def fact(self, at: Path, fact: str) -> list[Edit]:
         return self.text.replace((*at, "fact"), fact)

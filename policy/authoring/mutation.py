@@ -65,7 +65,9 @@ class Mutation:
 
     Attributes:
         suite: the tests: those of the folders.
-        mutants: every mutant that the loader takes, in the order of files and places.
+        mutants: every mutant that the loader takes, in the order of files and places; without those that are
+            certain to decide alike.
+        equivalent: how many that are.
         whole: judges by the rules as they are.
         shape: ids of the rules that can stop all others from being asked.
     """
@@ -85,6 +87,7 @@ class Mutation:
         self._vocabulary = Vocabulary(gates.catalog)
         self._trials = _by_rule(self.suite.trials)
         self.shape = {rule.id for stage in gates.rules.stages if stage.name == _SHAPE for rule, _ in stage.triggers}
+        self.equivalent = 0
         chosen = [folder for folder in self._folders if not folders or folder.path in folders]
         found = [made for folder in chosen for made in self._mutants(folder, only)]
         self.mutants = [mutant for _, mutant, _ in found]
@@ -122,7 +125,9 @@ class Mutation:
         made += [] if only else [mutants_of_ruleset(sources)]
         for mutant in chain.from_iterable(made):
             rules = self._load(folder, mutant) if self._shows(mutant) else None
-            if rules is not None:
+            if rules is not None and mutant.equivalent:
+                self.equivalent += 1
+            elif rules is not None:
                 yield folder, mutant, rules
 
     def _shows(self, mutant: Mutant) -> bool:

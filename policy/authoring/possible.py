@@ -7,7 +7,8 @@ Value and operand are taken to vary each for itself, and a pattern to match some
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cache
 from itertools import product
 from math import ceil, floor
 from typing import Any, Final
@@ -18,7 +19,7 @@ from capgate.policy.conditions import Check, Each, Fact, Test
 from capgate.policy.operators import ABSENT, BUILT_IN, has_type
 from capgate.policy.rulefile import Trigger
 
-__all__ = ["answers_of", "edges", "judged", "tried_values"]
+__all__ = ["answers_of", "edges", "every_of", "judged", "tried_values"]
 
 #: Of each type something, with what is empty, odd, a host, and no host.
 _ANY: Final[tuple[Any, ...]] = (
@@ -27,6 +28,10 @@ _ANY: Final[tuple[Any, ...]] = (
 )  # fmt: skip
 #: No text, list or object in a document can be longer.
 _LONGEST: Final = {"text": 1 << 20, "list": 1 << 19, "object": 1 << 17}
+#: What is made up to be judged has no list and no object with more items, nor one at the edge of such a length.
+_MADE: Final = 1 << 14
+#: Where something shorter does as well, nothing longer is made up.
+_LONG: Final = 1000
 #: A number beyond any length.
 _FAR: Final = 1 << 30
 _TRUTHS: Final = {True: Truth.TRUE, False: Truth.FALSE, None: Truth.UNKNOWN}
@@ -40,19 +45,25 @@ def answers_of(test: Test, trigger: Trigger, domains: Domains) -> frozenset[Trut
     return frozenset(truth for operand in operands for truth in _answers(check, operand, domain, trigger, domains))
 
 
-def edges(check: Check, operand: Any) -> Iterator[Any]:
-    """The values between which the answer of an operator with this operand changes, and those that meet it."""
+def edges(check: Check, operand: Any, most: int = _LONGEST["list"]) -> Iterator[Any]:
+    """The values between which the answer of an operator with this operand changes, and those that meet it.
+
+    None for an operand that is read from a fact: whoever knows the fact's value asks with that. None for a length,
+    if that takes a list or an object of more than `most` items.
+    """
     name = check.operator
+    if isinstance(operand, Fact):
+        return
     if isinstance(operand, Each):
-        yield from ([value] for part in operand.checks for value in edges(part, part.operand))
+        yield from ([value] for part in operand.checks for value in edges(part, part.operand, most))
     elif name in ("min", "max") and type(operand) in (int, float):
         # The whole numbers around it, too: there are paths that can have no others.
         yield from (operand, operand - 1, operand + 1, floor(operand), ceil(operand))
     elif name in ("minlength", "maxlength") and type(operand) in (int, float):
         for length in (operand, operand - 1, operand + 1):
-            yield from _of_length(int(length))
+            yield from _of_length(int(length), most)
     elif name == "empty":
-        yield from _of_length(0)
+        yield from _of_length(0, most)
     elif name in ("in", "not_in", "subset_of") and type(operand) is list:
         yield from ([item] for item in operand) if name == "subset_of" else operand
     elif name in ("contains", "lacks") and operand is not ABSENT:
@@ -63,12 +74,17 @@ def edges(check: Check, operand: Any) -> Iterator[Any]:
         yield from (value for value in _ANY if has_type(value, operand))
 
 
-def tried_values(check: Check, operand: Any) -> Iterator[Any]:
-    """The values that bring out every answer of an operator with this operand: its edges, then one of each type."""
-    yield from edges(check, operand)
+def tried_values(check: Check, operand: Any, most: int = _MADE) -> Iterator[Any]:
+    """The values that bring out every answer of an operator with this operand: its edges, then one of each type.
+
+    What is long comes last. Those with a list or an object of more than `most` items are left out.
+    """
+    found = list(edges(check, operand, most))
     if isinstance(operand, Each):
-        yield from ([value] for part in operand.checks for value in tried_values(part, part.operand))
+        found += ([value] for part in operand.checks for value in tried_values(part, part.operand, most))
+    yield from (value for value in found if not _is_long(value))
     yield from _ANY
+    yield from (value for value in found if _is_long(value))
 
 
 def judged(check: Check, operand: Any, value: Any) -> Truth:
@@ -77,7 +93,7 @@ def judged(check: Check, operand: Any, value: Any) -> Truth:
     Unknown where it takes more to say: of a plugin's operator, and where ``each`` compares with a fact.
     """
     if isinstance(operand, Each) and type(value) is list:
-        return every(judged(part, part.operand, item) for item in value for part in operand.checks)
+        return every(judged(part, part.operand, item) for item in _distinct(value) for part in operand.checks)
     judge = None if check.added or isinstance(operand, Fact) else BUILT_IN[check.operator].judge
     if judge is None:
         return Truth.FALSE if value is ABSENT and isinstance(operand, Each) else Truth.UNKNOWN
@@ -85,7 +101,7 @@ def judged(check: Check, operand: Any, value: Any) -> Truth:
 
 
 def _answers(check: Check, operand: Any, domain: Domain, trigger: Trigger, domains: Domains) -> Iterator[Truth]:
-    for value in domain.values(tried_values(check, operand)):
+    for value in domain.values(tried_values(check, operand, _LONGEST["list"])):
         known = any(value is one for one in domain.known)
         yield from _said(check, operand, value, known, trigger, domains)
 
@@ -98,19 +114,31 @@ def _said(check: Check, operand: Any, value: Any, known: bool, trigger: Trigger,
     if isinstance(operand, Each):
         if type(value) is not list:
             return [Truth.FALSE if value is ABSENT else Truth.UNKNOWN]
-        said = [
+        return every_of(
             {
                 truth
                 for inner in _operands(part, trigger, domains)
                 for truth in _said(part, inner, item, known, trigger, domains)
             }
-            for item in value
+            for item in _distinct(value)
             for part in operand.checks
-        ]
-        return {every(truths) for truths in product(*said)}
+        )
     if check.operator == "matches" and type(value) is str and not known:
         return (Truth.TRUE, Truth.FALSE)
     return [judged(check, operand, value)]
+
+
+def every_of(parts: Iterable[Collection[Truth]]) -> set[Truth]:
+    """What ``all`` can say where each part can say, independently of the others, any of some truths."""
+    found = {Truth.TRUE}
+    for part in parts:
+        found = {every(pair) for pair in product(found, part)}
+    return found
+
+
+def _distinct(items: Sequence[Any]) -> Iterable[Any]:
+    """The items, of those that are one and the same object one: to ask ``all`` of it again changes nothing."""
+    return {id(item): item for item in items}.values()
 
 
 def _operands(check: Check, trigger: Trigger, domains: Domains, known: Sequence[Any] = ()) -> Sequence[Any]:
@@ -122,10 +150,22 @@ def _operands(check: Check, trigger: Trigger, domains: Domains, known: Sequence[
     return list(domains.of(check.operand.reference, trigger).values((*_ANY, _FAR, -_FAR, *compared)))
 
 
-def _of_length(length: int) -> Iterator[Any]:
+def _is_long(value: Any) -> bool:
+    while type(value) is list and len(value) == 1:
+        (value,) = value
+    return type(value) in (str, list, dict) and len(value) > _LONG
+
+
+def _of_length(length: int, most: int) -> Iterator[Any]:
     if 0 <= length <= _LONGEST["text"]:
         yield "x" * length
-    if 0 <= length <= _LONGEST["list"]:
+    if 0 <= length <= min(_LONGEST["list"], most):
         yield from (["a"] * length, [{}] * length)
-    if 0 <= length <= _LONGEST["object"]:
-        yield {str(number): 0 for number in range(length)}
+    if 0 <= length <= min(_LONGEST["object"], most):
+        yield dict.fromkeys(_keys(1 << length.bit_length())[:length], 0)
+
+
+@cache
+def _keys(count: int) -> tuple[str, ...]:
+    """Keys for objects; they take longer to make than the objects."""
+    return tuple(map(str, range(count)))

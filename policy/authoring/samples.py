@@ -1,13 +1,17 @@
-"""Text that a pattern matches: one, short."""
+"""Text that a pattern matches: one, short; and texts near to it, some of which it does not match."""
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import islice
+from typing import Any, Final
 
+from capgate.policy.authoring.lengths import LONGEST
 from capgate.policy.patterns import Pattern
 
-__all__ = ["matching"]
+__all__ = ["matching", "variants"]
 
 _CATEGORIES = {
     "CATEGORY_DIGIT": r"\d",
@@ -19,8 +23,8 @@ _CATEGORIES = {
 }
 #: What a set is tried with that names what it is not.
 _CANDIDATES = "a0-._/ A:\n\t~é"
-#: Repeats are not written out further.
-_MOST = 1000
+#: So many texts are made by one change, and so many by two.
+_VARIANTS: Final = 200
 
 
 def matching(pattern: Pattern) -> str | None:
@@ -28,9 +32,66 @@ def matching(pattern: Pattern) -> str | None:
     tree = re._parser.parse(pattern.text, re.ASCII)  # type: ignore[attr-defined]
     for least in (0, 1):
         text = _text(tree, least)
-        if len(text) <= _MOST and pattern.matches(text):
+        if len(text) <= LONGEST and pattern.matches(text):
             return text
     return None
+
+
+@lru_cache(maxsize=1024)
+def variants(pattern: Pattern) -> tuple[str, ...]:
+    """Texts that `pattern` matches or just does not: with one place of such a text changed, and with two.
+
+    A place is changed to each alternative, to each member of a class, or the ends of its ranges, and to what is none;
+    repeats to their bounds and one beside each; a character is left out, and put in another case.
+    """
+    tree = list(re._parser.parse(pattern.text, re.ASCII))  # type: ignore[attr-defined]
+    made = dict.fromkeys((_text(tree, 0), _text(tree, 1)))
+    for least in (0, 1):
+        made |= dict.fromkeys(islice(_changed(tree, least), _VARIANTS))
+    for number, (kind, value) in enumerate(tree):
+        head, tail = _text(tree[:number], 1), tree[number + 1 :]
+        pairs = (head + piece + rest for piece in _pieces(str(kind), value, 1) for rest in _changed(tail, 1) if tail)
+        made |= dict.fromkeys(islice(pairs, _VARIANTS // len(tree)))
+    return tuple(text for text in made if len(text) <= LONGEST)
+
+
+def _changed(tree: Sequence[Any], least: int) -> Iterator[str]:
+    """The text of a tree with one place in it changed."""
+    for number, (kind, value) in enumerate(tree):
+        head, tail = _text(tree[:number], least), _text(tree[number + 1 :], least)
+        yield from (head + piece + tail for piece in _pieces(str(kind), value, least))
+
+
+def _pieces(name: str, value: Any, least: int) -> Iterator[str]:
+    """Other texts for one part of a pattern."""
+    if name == "LITERAL":
+        yield from ("", chr(value).swapcase(), "a" if value != ord("a") else "b")
+    elif name in ("IN", "NOT_LITERAL", "ANY"):
+        yield from _members(name, value)
+    elif name in ("MAX_REPEAT", "MIN_REPEAT"):
+        low, high, inner = value
+        once = _text(inner, least)
+        counts = (low, low + 1, low - 1, 0, high, high + 1)
+        yield from (once * int(count) for count in counts if 0 <= count <= LONGEST)
+        yield from (text + once * int(max(low - 1, 0)) for text in _changed(inner, least))
+    elif name == "SUBPATTERN":
+        yield from _changed(value[-1], least)
+    elif name == "BRANCH":
+        for branch in value[1]:
+            yield _text(branch, least)
+            yield from _changed(branch, least)
+
+
+def _members(name: str, value: Any) -> Iterator[str]:
+    """The members that a class names, or the ends of their ranges; none; and others that it may or may not have."""
+    yield ""
+    if name == "NOT_LITERAL":
+        yield chr(value)
+    if name == "IN":
+        parts = [(str(kind), inner) for kind, inner in value]
+        yield from (chr(inner) for kind, inner in parts if kind == "LITERAL")
+        yield from (chr(end) for kind, inner in parts if kind == "RANGE" for end in inner)
+    yield from _CANDIDATES
 
 
 def _text(tree: Any, least: int) -> str:
@@ -44,7 +105,7 @@ def _part(name: str, value: Any, least: int) -> str:
         return _character(name, value)
     if name in ("MAX_REPEAT", "MIN_REPEAT"):
         low, high, inner = value
-        return _text(inner, least) * int(min(max(low, least), high, _MOST))
+        return _text(inner, least) * int(min(max(low, least), high, LONGEST))
     if name == "SUBPATTERN":
         return _text(value[-1], least)
     if name == "BRANCH":

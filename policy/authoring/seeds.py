@@ -10,6 +10,7 @@ from capgate.policy.authoring.given import Gates, read_given
 from capgate.policy.authoring.possible import judged, tried_values
 from capgate.policy.authoring.samples import matching
 from capgate.policy.authoring.settle import Subject, place_of, settings_of, settle, value_at
+from capgate.policy.authoring.text_checks import TextChecks
 from capgate.policy.authoring.truth import Truth
 from capgate.policy.catalog import RESERVED_TOOL_NAMES, Catalog
 from capgate.policy.compiler import Asked
@@ -19,7 +20,7 @@ from capgate.policy.operators import ABSENT
 from capgate.policy.paths import Path, parse_path
 from capgate.policy.patterns import Pattern
 from capgate.policy.rulefile import Loop, Rule, Trigger
-from capgate.policy.vocabulary import constant_value
+from capgate.policy.vocabulary import Reference, constant_value
 
 __all__ = ["Found", "first", "loops_of", "operand_here", "operand_of", "texts_of"]
 
@@ -96,10 +97,21 @@ def operand_of(check: Check, subject: Subject, gates: Gates) -> Any:
 def operand_here(check: Check, found: Found, loops: Sequence[Loop], gates: Gates) -> Any:
     """The operand as `operand_of` has it, or what stands in the descriptor where it is read from there."""
     if isinstance(check.operand, Fact):
-        place = place_of(check.operand.reference, loops, found.element)
+        place = place_of(check.operand.reference, *_around(check.operand.reference, loops, found))
         if place is not None:
             return value_at(found.subject.descriptor, place)
     return operand_of(check, found.subject, gates)
+
+
+def _around(reference: Reference, loops: Sequence[Loop], found: Found) -> tuple[Sequence[Loop], Path | None]:
+    """The loops as far as the one whose variable a path begins with, and the element that it stands for.
+
+    Of the stage's loop, where the trigger has one of its own, that is the first: what is made up has no other.
+    """
+    if len(loops) < 2 or not reference.looped or reference.root != loops[0].variable:
+        return loops, found.element
+    over = place_of(loops[0].over, (), None)
+    return loops[:1], (*over, 0) if over else None
 
 
 def texts_of(pattern: Pattern) -> Iterator[str]:
@@ -193,13 +205,14 @@ def _met(plan: list[tuple[Test, bool]], found: Found, loops: Sequence[Loop], gat
     # What stands higher goes first, so that it does not undo what was set below it.
     for path in sorted(by_path, key=lambda text: text.count(".")):
         reference = by_path[path][0][0].reference
-        place = place_of(reference, loops, found.element)
+        around = _around(reference, loops, found)
+        place = place_of(reference, *around)
         made: list[Subject] = []
         for subject in subjects[:_FEW]:
             if place is None:
                 here = found._replace(subject=subject)
                 texts = [text for test, _ in by_path[path] for text in _texts(test, here, loops, gates)]
-                made += [other for _, other in settings_of(reference, texts, subject, found.element, gates.catalog)]
+                made += [other for _, other in settings_of(reference, texts, subject, around[1], gates.catalog)]
                 made.append(subject)
             else:
                 values = islice(_fitting(by_path[path], found._replace(subject=subject), loops, gates), _FEW)
@@ -210,7 +223,7 @@ def _met(plan: list[tuple[Test, bool]], found: Found, loops: Sequence[Loop], gat
 
 def _with_fact(operand: Fact, texts: Sequence[str], found: Found, loops: Sequence[Loop], gates: Gates) -> list[Subject]:
     """The subject with other values for what an operand is read from."""
-    place = place_of(operand.reference, loops, found.element)
+    place = place_of(operand.reference, *_around(operand.reference, loops, found))
     if place is None:
         settings = settings_of(operand.reference, texts, found.subject, None, gates.catalog)
         return [subject for _, subject in settings]
@@ -226,6 +239,10 @@ def _texts(test: Test, found: Found, loops: Sequence[Loop], gates: Gates) -> lis
 def _fitting(wants: Sequence[tuple[Test, bool]], found: Found, loops: Sequence[Loop], gates: Gates) -> Iterator[Any]:
     operands = [(test.checks[0], operand_here(test.checks[0], found, loops, gates), want) for test, want in wants]
     tried = [value for check, operand, _ in operands for value in _tried(check, operand)]
+    asked = TextChecks()
+    for check, operand, _ in operands:
+        asked.ask(check, operand, changed=True)
+    tried += asked.told().texts
     lengths = {operand for _, operand, _ in operands if type(operand) is int and 1 < operand <= _FEW}
     tried += [value * length for value in tried if type(value) is list and len(value) == 1 for length in lengths]
     for value in (*tried, ABSENT):

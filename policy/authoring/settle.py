@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -72,26 +71,32 @@ def value_at(descriptor: Any, place: Path) -> Any:
 
 
 def settle(subject: Subject, place: Path, value: Any) -> Subject | None:
-    """The subject with `value` at `place`, or without anything there for `ABSENT`; None where that cannot be."""
+    """The subject with `value` at `place`, or without anything there for `ABSENT`; None where that cannot be.
+
+    Both stay as they are, and are shared with the result as far as they are not on the way: they may be large, and
+    nothing changes a descriptor in place.
+    """
     if not place:
-        return None if value is ABSENT else subject._replace(descriptor=copy.deepcopy(value))
-    descriptor = copy.deepcopy(subject.descriptor)
-    if type(descriptor) is not dict:
+        return None if value is ABSENT else subject._replace(descriptor=value)
+    if type(subject.descriptor) is not dict:
         return None
+    descriptor = dict(subject.descriptor)
     holder: Any = descriptor
     for number, step in enumerate(place[:-1]):
         below = _there(holder, step)
         wanted = list if isinstance(place[number + 1], int) else dict
-        if type(below) is not wanted:
-            if value is ABSENT:
-                return subject
+        if type(below) is wanted:
+            below = wanted(below)
+        elif value is ABSENT:
+            return subject
+        else:
             below = wanted()
-            if not _put(holder, step, below):
-                return None
+        if not _put(holder, step, below):
+            return None
         holder = below
     last = place[-1]
     if value is not ABSENT:
-        return subject._replace(descriptor=descriptor) if _put(holder, last, copy.deepcopy(value)) else None
+        return subject._replace(descriptor=descriptor) if _put(holder, last, value) else None
     if _there(holder, last) is not ABSENT:
         del holder[last]
     return subject._replace(descriptor=descriptor)
@@ -140,12 +145,12 @@ def settings_of(
 
 def _repeated(subject: Subject, element: Path) -> list[tuple[str, Subject]]:
     """The tool at `element` once more, and under another name."""
-    descriptor = copy.deepcopy(subject.descriptor)
+    descriptor = subject.descriptor
     tool = value_at(descriptor, element)
     if type(tool) is not dict:
         return []
     once = subject._replace(descriptor={**descriptor, "tools": [tool]})
-    twice = subject._replace(descriptor={**descriptor, "tools": [tool, copy.deepcopy(tool)]})
+    twice = subject._replace(descriptor={**descriptor, "tools": [tool, tool]})
     other = subject._replace(descriptor={**descriptor, "tools": [tool, {**tool, "name": "another_name"}]})
     return [("the tool is there once", once), ("the tool is there twice", twice), ("two names differ", other)]
 

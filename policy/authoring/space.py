@@ -11,13 +11,14 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import combinations
 from typing import Any, Final, TypeAlias
 
 from capgate.policy.authoring.dimensions import Dimension, Settings, dimensions_of
 from capgate.policy.authoring.given import Gates, Given
 from capgate.policy.authoring.seeds import first
 from capgate.policy.authoring.settle import Subject
+from capgate.policy.authoring.text_checks import Told
 from capgate.policy.documents import DocumentError, canonical
 from capgate.policy.errors import FactUnavailable
 from capgate.policy.operators import ABSENT
@@ -27,6 +28,10 @@ from capgate.policy.rulefile import Rule
 __all__ = ["Ask", "Bounds", "Space", "plain_subjects", "refused_subjects", "size_of"]
 
 _DIGEST: Final = "0" * 64
+#: Nothing is changed in a descriptor that takes more bytes than this; it is tried as it is.
+_LARGEST: Final = 100_000
+#: A list or an object counts as one more descriptor for each so many items.
+_ITEMS: Final = 100
 
 
 @dataclass(slots=True)
@@ -35,6 +40,8 @@ class Bounds:
 
     Attributes:
         places: each place that was varied, with the number of its values.
+        texts: of those of them of which patterns are asked, the texts among these values.
+        left_out: of those of them where something is too much to be tried, what that is, in words.
         bases: the descriptors that were begun with.
         tried: how many descriptors were tried.
         at_once: so many places at once were changed, in every way; what came after was cut short.
@@ -42,6 +49,8 @@ class Bounds:
     """
 
     places: dict[str, int]
+    texts: dict[str, Told]
+    left_out: dict[str, tuple[str, ...]]
     bases: int
     tried: int = 0
     at_once: int = 0
@@ -51,6 +60,11 @@ class Bounds:
         """The bounds as JSON data."""
         return {
             "places": self.places,
+            "texts": {
+                place: {"patterns": told.patterns, "texts": len(told.texts), "whole": told.whole}
+                for place, told in self.texts.items()
+            },
+            "left_out": {place: list(words) for place, words in self.left_out.items()},
             "bases": self.bases,
             "tried": self.tried,
             "at_once": self.at_once,
@@ -69,8 +83,8 @@ class Space:
         sides: both sets of rules.
         asks: the triggers in which they differ: the side, the rule, and the number of its trigger.
         seeds: descriptors that are tried as they are.
-        bases: descriptors to begin with.
-        limit: how many descriptors are tried at most.
+        bases: descriptors to begin with; those that are too large for that are tried as they are.
+        limit: how many descriptors are tried at most; those with large values count as several.
 
     Attributes:
         bounds: what was looked at so far.
@@ -84,40 +98,54 @@ class Space:
         bases: Sequence[Subject],
         limit: int,
     ):
-        self._seeds = list(seeds)
         self._limit = limit
         self._dimensions = dimensions_of(sides, [(gates, rule.triggers[number]) for gates, rule, number in asks])
         unique: dict[bytes, Subject] = {}
         for subject in bases:
             unique.setdefault(_key(subject), subject)
-        self._bases = list(unique.values())
+        self._bases = [subject for key, subject in unique.items() if len(key) <= _LARGEST]
+        self._seeds = [*seeds, *(subject for key, subject in unique.items() if len(key) > _LARGEST)]
         places = {dimension.name: dimension.count for dimension in self._dimensions}
-        self.bounds = Bounds(places, len(self._bases))
+        texts = {dimension.name: dimension.told for dimension in self._dimensions if dimension.told.patterns}
+        left_out = {dimension.name: dimension.left_out for dimension in self._dimensions if dimension.left_out}
+        self.bounds = Bounds(places, texts, left_out, len(self._bases))
 
     def subjects(self) -> Iterator[Subject]:
         """The descriptors, those that were given first, then the others by the number of places changed."""
         for subject in self._seeds[: self._limit]:
             self.bounds.tried += 1
             yield subject
+        left = self._limit - self.bounds.tried
         for count in range(len(self._dimensions) + 1):
             for base in self._bases:
-                for subject in self._changed(base, count):
-                    if self.bounds.tried >= self._limit:
+                for subject, effort in self._changed(base, count):
+                    if left <= 0:
                         return
+                    left -= effort
                     self.bounds.tried += 1
                     yield subject
             self.bounds.at_once = count
         self.bounds.whole = True
 
-    def _changed(self, base: Subject, count: int) -> Iterator[Subject]:
+    def _changed(self, base: Subject, count: int) -> Iterator[tuple[Subject, int]]:
+        """The base with so many places changed, each with what it counts."""
         for chosen in combinations(self._dimensions, count):
-            options = [list(dimension.options(base)) for dimension in chosen]
-            for values in product(*options):
-                subject: Subject | None = base
-                for dimension, value in zip(chosen, values, strict=True):
-                    subject = subject and _apply(subject, dimension, value)
-                if subject:
-                    yield subject
+            yield from _every(base, 1, [(dimension, dimension.options(base)) for dimension in chosen])
+
+
+def _every(
+    subject: Subject, effort: int, options: Sequence[tuple[Dimension, Sequence[Any]]]
+) -> Iterator[tuple[Subject, int]]:
+    """A subject with each value in the first of some dimensions, and with each in the next, and so on."""
+    if not options:
+        yield subject, effort
+        return
+    dimension, values = options[0]
+    for value in values:
+        made = _apply(subject, dimension, value)
+        if made:
+            more = len(value) // _ITEMS if type(value) in (list, dict) else 0
+            yield from _every(made, effort + more, options[1:])
 
 
 def size_of(subject: Subject) -> tuple[int, bytes]:

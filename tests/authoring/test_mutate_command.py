@@ -18,7 +18,7 @@ def test_an_invalid_policy_ends_with_3(rules: Rules, overlay: Overlay, form: str
     assert done.code == 3
     assert "operator-unknown" in done.err
     if form == "json":
-        assert done.json["summary"] == {"mutants": 0, "noticed": 0, "unnoticed": 0, "percent": 0.0}
+        assert done.json["summary"] == {"mutants": 0, "noticed": 0, "unnoticed": 0, "percent": 0.0, "equivalent": 0}
 
 
 def test_a_test_that_cannot_be_read_ends_with_4(rules: Rules, overlay: Overlay) -> None:

@@ -145,6 +145,14 @@ def test_what_steers_a_terminal_is_escaped(rules: Run, write: Write) -> None:
     assert "found '\\u001B[31m'" in done.out
 
 
+def test_a_title_and_a_name_of_a_file_cannot_steer_a_terminal(rules: Run, overlay: Overlay, write: Write) -> None:
+    write("x.json", CLOCK)
+    mine = overlay("", old="No more than 15 requests", new='"right \\u202e left"')
+    mine.rename("mine\x1b[31m\r")
+    done = rules("explain", "few-requests", "x.json", "--rules", "mine\x1b[31m\r")
+    assert done.out.splitlines()[1] == "few-requests (mine\\u001B[31m\\u000D/few-requests.yaml): right \\u202E left"
+
+
 def test_a_long_value_is_cut(rules: Run, write: Write) -> None:
     write("x.json", {"tools": [{"name": "N" * 5000, "primitive": "now"}]})
     done = rules("explain", "bad-tool-name", "x.json")
@@ -172,7 +180,7 @@ def test_the_json_holds_the_same(rules: Run, write: Write) -> None:
         (["no-tools"], 2, "Missing argument 'PATH'"),
         (["no-tools", "x.json", "--rules", "none"], 2, "does not exist"),
         (["no-tools", "none.json"], 4, "none.json: unreadable: "),
-        (["no-tools", "."], 4, "unreadable: "),
+        (["no-tools", "."], 4, ".: unreadable: is a folder (Name one descriptor.)"),
         (["no-tools", "broken.json"], 4, "broken.json:1:11: json-syntax: "),
         (["no-tools", "x.json", "--rules", "broken-rules"], 3, "broken-rules/half.yaml:1:1: key-missing: "),
     ],

@@ -56,6 +56,16 @@ def test_a_value_is_put_in_its_place(descriptor: Any, place: tuple[Any, ...], va
     assert descriptor == before
 
 
+def test_what_is_not_on_the_way_is_shared_and_not_copied() -> None:
+    large = [{"a": 1}] * 3
+    descriptor = {"bounds": {"hosts": large, "other": 1}, "tools": large}
+    found = settle(Subject(descriptor), ("bounds", "other"), large)
+    assert found
+    assert found.descriptor["tools"] is found.descriptor["bounds"]["other"] is large
+    assert found.descriptor["bounds"]["hosts"] is large
+    assert descriptor == {"bounds": {"hosts": large, "other": 1}, "tools": large}
+
+
 def test_a_tool_that_is_none_is_not_repeated(gates: Gates) -> None:
     vocabulary = Vocabulary(gates.catalog)
     tool = next(stage.loop.element for stage in gates.rules.stages if stage.loop and stage.loop.variable == "tool")

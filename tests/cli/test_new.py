@@ -19,7 +19,7 @@ Run = Callable[..., Any]
 
 #: Arguments of a command, and the files that it writes in an empty folder.
 WRITTEN = [
-    (["rule", "few-tools"], ["my-rules/README.md", "my-rules/few-tools.yaml"]),
+    (["rule", "few-tools"], ["my-rules/README.md", "my-rules/few-tools.yaml", "my-rules/tests/few-tools.yaml"]),
     (["descriptor", "tide-clock"], ["tide-clock.json"]),
     (
         ["plugin", "moon-phase"],
@@ -88,18 +88,98 @@ def test_a_rule_is_put_into_a_folder_that_is_there(capgate: Run, folder: Path) -
     written_rule(capgate, "one")
     (folder / "my-rules" / "README.md").unlink()
     gate = written_rule(capgate, "two")
-    assert files(folder) == ["my-rules/one.yaml", "my-rules/two.yaml"]
+    assert files(folder) == [
+        "my-rules/one.yaml",
+        "my-rules/tests/one.yaml",
+        "my-rules/tests/two.yaml",
+        "my-rules/two.yaml",
+    ]
     assert gate.rule("one")
     assert gate.rule("two")
+
+
+def test_rules_of_one_folder_pass_every_check_together(capgate: Run) -> None:
+    for id in ("one", "two-", "x1", "headers"):
+        written_rule(capgate, id)
+    assert capgate("rules", "lint", "my-rules").out == "4 rules: 0 findings\n"
+    assert capgate("rules", "test", "my-rules").out == "4 rules: 16 passed, 0 failed, 0 errors\n"
+    for command in ("coverage", "mutate"):
+        done = capgate("rules", command, "my-rules")
+        assert (done.code, done.out.rstrip()[-5:]) == (0, "100 %")
+
+
+@pytest.mark.parametrize("there", ["one.yaml", "tests/one.yaml", "tests"])
+def test_a_rule_of_which_a_file_is_there_is_not_written_in_part(there: str, capgate: Run, folder: Path) -> None:
+    target = folder / "my-rules" / there
+    target.parent.mkdir(parents=True)
+    target.write_text("mine")
+    done = capgate("new", "rule", "one")
+    assert (done.code, done.out) == (2, "")
+    assert ": target-" in done.err
+    assert (files(folder), target.read_text()) == ([f"my-rules/{there}"], "mine")
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_nothing_of_a_rule_is_left_in_a_folder_when_a_file_cannot_be_written(
+    number: int, capgate: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "my-rules").mkdir()
+    monkeypatch.setattr(os, "fdopen", failing(number, OSError(errno.ENOSPC, "No space left on device")))
+    assert capgate("new", "rule", "one").code == 2
+    assert files(folder) == ["my-rules"]
+
+
+def test_a_folder_of_cases_that_cannot_be_made_is_named(
+    capgate: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def mkdir(path: str) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    (folder / "my-rules").mkdir()
+    monkeypatch.setattr(os, "mkdir", mkdir)
+    done = capgate("new", "rule", "one")
+    assert done.code == 2
+    assert "capgate: my-rules/tests/one.yaml: target-unwritable: cannot be written: Permission denied (" in done.err
+    assert files(folder) == ["my-rules"]
+
+
+def test_the_folders_above_are_made_for_a_rule(capgate: Run, folder: Path) -> None:
+    done = capgate("new", "rule", "one", "--dir", "a b/c d/")
+    assert (done.code, done.err) == (0, "")
+    assert files(folder) == ["a b/c d/README.md", "a b/c d/one.yaml", "a b/c d/tests/one.yaml"]
+    assert capgate("rules", "test", "a b/c d").code == 0
+
+
+@pytest.mark.parametrize("there", ["", "a b"])
+def test_folders_that_were_made_for_nothing_are_taken_away(
+    there: str, capgate: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def rename(source: str, target: str) -> None:
+        raise OSError(errno.ENOTEMPTY, "Directory not empty")
+
+    (folder / there).mkdir(exist_ok=True)
+    monkeypatch.setattr(os, "rename", rename)
+    done = capgate("new", "rule", "one", "--dir", "a b/c d/e")
+    assert (done.code, done.out) == (2, "")
+    assert files(folder) == ([there] if there else [])
+
+
+def test_a_file_above_a_folder_of_rules_is_left_alone(capgate: Run, folder: Path) -> None:
+    (folder / "file").write_text("mine")
+    done = capgate("new", "rule", "one", "--dir", "file/a/b")
+    assert done.code == 2
+    assert done.err.startswith("capgate: file/a/b: target-unwritable: cannot be written: Not a directory (")
+    assert (files(folder), (folder / "file").read_text()) == (["file"], "mine")
 
 
 def test_the_command_that_a_rule_ends_with_works(capgate: Run, write: Callable[..., Path], clock: Any) -> None:
     done = capgate("new", "rule", "says-why", "--dir", "our rules")
     assert "capgate check --rules 'our rules' PATH" in done.out
+    clock["tools"][0]["promptSnippet"] = "says-why"
     write("clock.json", clock)
     done = capgate("check", "--rules", "our rules", "clock.json")
     assert done.code == 1
-    assert "says-why: the tool 'tide_now' does not say what it does" in done.out
+    assert "says-why: the tool 'tide_now' has the prompt snippet 'says-why'" in done.out
 
 
 # Descriptors
@@ -207,7 +287,7 @@ def test_nor_is_anything_else_of_that_name(
     assert files(folder) == [target]
 
 
-@pytest.mark.parametrize("kind", ["rule", "descriptor", "plugin"])
+@pytest.mark.parametrize("kind", ["descriptor", "plugin"])
 def test_a_folder_that_cannot_be_written_to_is_named(kind: str, capgate: Run, folder: Path) -> None:
     done = capgate("new", kind, "a", "--dir", "no/such")
     assert (done.code, done.out) == (2, "")

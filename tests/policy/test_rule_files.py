@@ -219,6 +219,31 @@ def test_what_is_no_readable_file_is_named_and_not_passed_over(
     assert says in problem.message
 
 
+@pytest.mark.parametrize("make", [_link_to_nothing, _link_that_leaves, _pipe])
+def test_a_folder_in_which_nothing_can_be_read_is_not_called_empty(
+    make: Callable[[Path], None], tmp_path: Path
+) -> None:
+    odd = write(tmp_path / "rules") / "odd.yaml"
+    make(odd)
+    (problem,) = problems(tmp_path / "rules")
+    assert problem.span == Span(str(odd))
+
+
+@pytest.mark.parametrize("left_alone", [[], ["README.md", ".hidden.yaml"]])
+def test_a_folder_without_rules_is_called_empty_whatever_is_wrong_with_others(
+    left_alone: list[str], tmp_path: Path
+) -> None:
+    for name in left_alone:
+        (tmp_path / name).touch()
+    _link_to_nothing(write(tmp_path / "tests") / "odd.yaml")
+    found = problems(tmp_path / "tests", tmp_path / "nothing", tmp_path)
+    assert sorted((problem.id, str(problem.span)) for problem in found) == [
+        ("rules-empty", str(tmp_path)),
+        ("rules-unreadable", str(tmp_path / "nothing")),
+        ("rules-unreadable", str(tmp_path / "tests" / "odd.yaml")),
+    ]
+
+
 def test_a_folder_that_is_a_link_to_itself_cannot_be_read(tmp_path: Path) -> None:
     _link_to_itself(tmp_path / "rules")
     assert [problem.id for problem in problems(tmp_path / "rules")] == ["rules-unreadable"]
@@ -235,6 +260,45 @@ def test_a_second_name_for_a_rule_is_another_rule_with_the_wrong_id(tmp_path: Pa
     (write(tmp_path, "first") / "second.yaml").symlink_to("first.yaml")
     (problem,) = problems(tmp_path)
     assert (problem.id, problem.span and problem.span.file) == ("rule-id", str(tmp_path / "second.yaml"))
+    assert problem.message.endswith(f"'second.yaml', and {tmp_path / 'first.yaml'} has that id, too")
+    assert problem.hint == "Give one of the two another id, and name its file after it."
+
+
+def test_each_of_two_files_that_no_rule_is_named_after_names_the_other(tmp_path: Path) -> None:
+    write(tmp_path, "a", "b")
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.yaml").write_text(FINE.format(id="c"), encoding="utf-8")
+    assert [problem.message for problem in problems(tmp_path)] == [
+        f"the rule 'c' is in a file called 'a.yaml', and {tmp_path / 'b.yaml'} has that id, too",
+        f"the rule 'c' is in a file called 'b.yaml', and {tmp_path / 'a.yaml'} has that id, too",
+    ]
+
+
+def test_a_file_whose_rule_is_there_in_another_folder_gets_another_id(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(FINE.format(id="no-tools"), encoding="utf-8")
+    (problem,) = problems(tmp_path)
+    assert problem.id == "rule-id"
+    assert problem.message.endswith("no-tools.yaml has that id, too")
+    assert problem.hint == "Choose another id, and name the file after it; a rule cannot be replaced."
+
+
+def test_a_file_that_is_only_called_otherwise_is_to_be_renamed(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(FINE.format(id="other"), encoding="utf-8")
+    for problem in problems(tmp_path, tmp_path):
+        assert (problem.id, problem.hint) in [("rule-id", RuleError.ids["rule-id"]), ("rule-id-taken", problem.hint)]
+        assert "too" not in problem.message
+
+
+@pytest.mark.parametrize("text", ["", "# nothing yet\n", "---\n", "null\n", "[]\n", "a text\n"])
+def test_a_file_that_holds_no_rule_is_told_what_a_rule_needs(text: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(text, encoding="utf-8")
+    (problem,) = problems(tmp_path)
+    assert problem.span is not None
+    assert problem.span.file == str(tmp_path / "mine.yaml")
+    assert problem.span.line is not None
+    assert problem.hint == (
+        "A rule file has at least id, title, applies_to and triggers; 'capgate new rule ID' writes one to begin with."
+    )
 
 
 @pytest.mark.parametrize(("size", "sound"), [(1 << 20, True), ((1 << 20) + 1, False)])

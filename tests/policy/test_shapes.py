@@ -45,7 +45,20 @@ SCALARS = st.one_of(
     st.booleans(),
     st.sampled_from([0, 1, -1, 5, 1.0, 0.5, 2**60, 1e300]),
     st.sampled_from(
-        ["", "a", "host", "process", "Process", "refuse", "descriptor", "day", "x" * 101, "ok-id", "Bad_ID\n"]
+        [
+            "",
+            "a",
+            "host",
+            "process",
+            "Process",
+            "refuse",
+            "descriptor",
+            "day",
+            "x" * 101,
+            "ok-id",
+            "Bad_ID\n",
+            "a\u2028b",
+        ]
     ),
 )
 VALUES = st.recursive(

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from capgate.host.cli.common import json_document
 from capgate.host.cli.page import Page, plural
-from capgate.host.cli.rules.mutate_reports import bounds_text
+from capgate.host.cli.rules.mutate_reports import bounds_text, left_out_text
 from capgate.policy.authoring.difference import Change, Difference, Sides
 from capgate.policy.authoring.flow import flow
 from capgate.policy.errors import CapgateError
@@ -79,15 +79,17 @@ def text_report(page: Page, difference: Difference, judged: Sequence[Judged], er
     if difference.bounds is None:
         rows.append("no rule differs in when it refuses")
     else:
-        rows += _found(page, "loosened", ("refused", "admitted"), difference.loosened)
-        rows += _found(page, "tightened", ("admitted", "refused"), difference.tightened)
+        without = left_out_text(difference.bounds)
+        rows += _found(page, "loosened", ("refused", "admitted"), difference.loosened, without)
+        rows += _found(page, "tightened", ("admitted", "refused"), difference.tightened, without)
         rows += page.lines(bounds_text(difference.bounds), 0, 4)
     return "".join(f"{row}\n" for row in rows)
 
 
-def _found(page: Page, word: str, said: tuple[str, str], change: Change | None) -> Iterator[str]:
+def _found(page: Page, word: str, said: tuple[str, str], change: Change | None, left_out: str) -> Iterator[str]:
     if change is None:
-        yield f"not {word}: no descriptor was found that was {said[0]} and is {said[1]}"
+        text = f"not {word}: no descriptor was found that was {said[0]} and is {said[1]}{left_out}"
+        yield from page.lines(text, 0, 4)
         return
     given = change.subject.given.to_json()
     colour = "failed" if word == "loosened" else "passed"

@@ -11,12 +11,12 @@ from capgate.host.cli.common import (
     json_document,
     opened,
     output_option,
-    rule_of,
     rules_option,
 )
 from capgate.host.cli.exits import Exit
 from capgate.host.cli.output import open_output
 from capgate.host.cli.page import page_for
+from capgate.host.cli.rules.naming import rule_in
 from capgate.policy.errors import CapgateError
 
 __all__ = ["command"]
@@ -50,7 +50,7 @@ def command(
     """  # noqa: D301  # click reads the backspace as: leave the next paragraph's lines as they are
     from capgate.host.assembly import open_gate
     from capgate.host.cli.rules.explaining import explanation_json, explanation_lines
-    from capgate.host.inputs import read
+    from capgate.host.inputs import one, read
     from capgate.policy.authoring.explanation import explain
     from capgate.policy.authoring.given import Gates, Given
     from capgate.policy.documents import load_json
@@ -60,11 +60,11 @@ def command(
         gate = opened(lambda: open_gate(rules=rules), out, invalid_json if form == "json" else None)
         if gate is None:
             return Exit.POLICY_INVALID
-        rule = rule_of(gate, id)
+        rule = rule_in(gate, id, rules, "capgate rules explain ID PATH --rules DIR")
         if placement not in gate.placements:
             known = ", ".join(gate.placements)
             raise click.BadParameter(f"{placement!r} is not one of {known}.", param_hint="'--placement'")
-        (source,) = read([path])
+        (source,) = read([one(path)])
         try:
             if isinstance(source, CapgateError):
                 raise source
@@ -82,8 +82,8 @@ def command(
         verdict = explanation.verdict
         said = f"refused by {verdict.rule}" if verdict.rule else "admitted"
         rows = [
-            f"{page.bold(source.file)}: {said}",
-            f"{page.bold(rule.id)} ({rule.document.name}): {rule.title}",
+            f"{page.place(source.file)}: {said}",
+            f"{page.bold(rule.id)} ({escape(rule.document.name)}): {escape(rule.title)}",
             *explanation_lines(explanation, page, 2),
         ]
         out.write("".join(f"{row}\n" for row in rows))

@@ -6,7 +6,7 @@ from typing import Final
 
 import click
 
-from capgate.host.cli.lazy import LazyGroup
+from capgate.host.cli.rules.naming import RulesGroup
 
 __all__ = ["command"]
 
@@ -24,6 +24,6 @@ _COMMANDS: Final = {
 }
 
 
-@click.group(cls=LazyGroup, modules=_COMMANDS, name="rules", short_help="Test, explain and look at rules.")
+@click.group(cls=RulesGroup, modules=_COMMANDS, name="rules", short_help="Test, explain and look at rules.")
 def command() -> None:
     """Tools for those who write rules: tests, coverage, explanations, lists and schemas."""

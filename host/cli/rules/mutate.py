@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from capgate.host.cli.common import folders, invalid_json, opened, output_option, rule_of
+from capgate.host.cli.common import folders, invalid_json, opened, output_option
 from capgate.host.cli.exits import Exit
 from capgate.host.cli.output import open_output
 from capgate.host.cli.page import page_for
@@ -73,7 +73,7 @@ def command(
         gate = opened(lambda: open_gate(rules=folders), out, nothing if form == "json" else None)
         if gate is None:
             return Exit.POLICY_INVALID
-        _known(ids, gate)
+        _known(ids, folders, gate)
         mutation = Mutation(Gates(gate), [Path(folder) for folder in folders], ids)
         suite, whole = mutation.suite, mutation.whole
         failing = [trial for trial in suite.trials if not passes(trial, whole.refusals(trial.descriptor, trial.given))]
@@ -88,9 +88,17 @@ def command(
     return Exit.REFUSED if failing or percent(tried) < fail_under else Exit.ADMITTED
 
 
-def _known(ids: Sequence[str], gate: Gate) -> None:
+def _known(ids: Sequence[str], folders: Sequence[str], gate: Gate) -> None:
+    """Raises `click.BadParameter` where an id is that of no rule, or of none in the folders that were named."""
+    from capgate.host.cli.rules.naming import rule_in
+
+    homes = [Path(folder) for folder in folders]
+    here = [id for id, rule in gate.rules.rules.items() if Path(rule.document.name).parent in homes]
     for id in ids:
-        rule_of(gate, id, param_hint="'--rule'")
+        rule_in(gate, id, folders, "capgate rules mutate --rule ID DIR", "'--rule'")
+        if folders and id not in here:
+            text = f"{id!r} is not a rule of {', '.join(folders)}. Its rules are {', '.join(here)}."
+            raise click.BadParameter(text, param_hint="'--rule'")
 
 
 def _tried(mutation: Mutation, jobs: int) -> list[Tried]:

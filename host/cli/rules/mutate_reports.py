@@ -15,7 +15,7 @@ from capgate.policy.authoring.space import Bounds
 from capgate.policy.authoring.trials import Trial
 from capgate.policy.text import escape
 
-__all__ = ["Tried", "attempt", "bounds_text", "json_report", "percent", "summary", "text_report"]
+__all__ = ["Tried", "attempt", "bounds_text", "json_report", "left_out_text", "percent", "summary", "text_report"]
 
 #: So many lines around a change are shown.
 _AROUND = 2
@@ -38,7 +38,9 @@ class Tried(NamedTuple):
 def attempt(mutation: Mutation, number: int) -> Tried:
     """Tries one mutant; where no test notices it, one is looked for that would."""
     killer = mutation.judge(number).killer
-    return Tried(number, killer, None if killer else missing_test(mutation, number))
+    if killer:
+        return Tried(number, killer, None)
+    return Tried(number, None, missing_test(mutation, number))
 
 
 def percent(tried: Sequence[Tried]) -> float:
@@ -46,14 +48,15 @@ def percent(tried: Sequence[Tried]) -> float:
     return 100 * sum(one.killer is not None for one in tried) / len(tried) if tried else 0.0
 
 
-def summary(tried: Sequence[Tried]) -> dict[str, Any]:
-    """The counts of a report."""
+def summary(tried: Sequence[Tried], equivalent: int = 0) -> dict[str, Any]:
+    """The counts of a report; `equivalent` mutants were left out."""
     noticed = sum(one.killer is not None for one in tried)
     return {
         "mutants": len(tried),
         "noticed": noticed,
         "unnoticed": len(tried) - noticed,
         "percent": round(percent(tried), 2),
+        "equivalent": equivalent,
     }
 
 
@@ -64,7 +67,7 @@ def json_report(fingerprint: str, mutation: Mutation, tried: Sequence[Tried], fa
         results=[_json(mutation, one) for one in tried],
         errors=[problem.to_json() for problem in mutation.suite.problems],
         failing=[{"test": trial.name, "rule": trial.rule, "at": span_json(trial.span)} for trial in failing],
-        summary=summary(tried),
+        summary=summary(tried, mutation.equivalent),
     )
 
 
@@ -88,6 +91,8 @@ def text_report(
         enough = percent(tried) >= fail_under
         share = page.word("passed" if enough else "failed", f"{int(percent(tried) * 10) / 10:g} %")
         rows.append(f"{plural(len(tried), 'mutant')}: {counts['noticed']} noticed, {share}")
+        if mutation.equivalent:
+            rows.append(f"{mutation.equivalent} more left out: a pattern that matches the same texts")
         if not enough:
             rows.append(f"capgate: that is less than {fail_under:g} %")
     return "".join(f"{row}\n" for row in rows)
@@ -95,10 +100,30 @@ def text_report(
 
 def bounds_text(bounds: Bounds) -> str:
     """What was looked at, in words."""
-    places = ", ".join(f"{place} ({count})" for place, count in bounds.places.items()) or "nothing"
-    how = "in every way" if bounds.whole else f"in every way of up to {bounds.at_once} at once, and in some of more"
-    descriptors = plural(bounds.tried, "descriptor")
-    return f"{descriptors} tried: those of all tests; and {bounds.bases} to begin with, changed {how} at {places}"
+    places = ", ".join(f"{place} ({_values_text(bounds, place)})" for place in bounds.places) or "nothing"
+    how = "at these places in every combination"
+    if not bounds.whole:
+        how = f"at up to {bounds.at_once} of these places in every combination, and at more in some"
+    begun = f"those of all tests; and {bounds.bases} to begin with"
+    return f"{plural(bounds.tried, 'descriptor')} tried: {begun}, with so many other values {how}: {places}"
+
+
+def left_out_text(bounds: Bounds) -> str:
+    """What was left out, in words, to be put after what was not found; empty where nothing was."""
+    places: dict[str, list[str]] = {}
+    for place, words in bounds.left_out.items():
+        for what in words:
+            places.setdefault(what, []).append(place)
+    return "".join(f"; {what} were left out at {', '.join(some)}" for what, some in places.items())
+
+
+def _values_text(bounds: Bounds, place: str) -> str:
+    """How many values were tried at a place, and what is known of the texts among them."""
+    count, told = f"{bounds.places[place]}", bounds.texts.get(place)
+    if told is None:
+        return count
+    texts, patterns = plural(len(told.texts), "text"), plural(told.patterns, "pattern")
+    return f"{count}; {texts} for {'all that' if told.whole else 'some of what'} {patterns} can answer"
 
 
 def _unnoticed(page: Page, mutation: Mutation, number: int, missing: Missing) -> Iterator[str]:
@@ -106,7 +131,9 @@ def _unnoticed(page: Page, mutation: Mutation, number: int, missing: Missing) ->
     yield from page.lines(f"{mutation.span(number)}: {mutant.name}: no test notices this", 0, 4)
     yield from (f"    {escape(line)}" for line in _diff(mutation, number))
     if missing.text is None:
-        yield from page.lines(f"no test was found that would; {bounds_text(missing.bounds)}", 4, 4)
+        hidden = ", since other rules hide what it changes" if missing.hidden else ""
+        without = f"no test was found that would{hidden}{left_out_text(missing.bounds)}"
+        yield from page.lines(f"{without}; {bounds_text(missing.bounds)}", 4, 4)
         return
     yield from page.lines(f"missing, in {missing.place}:", 4, 4)
     yield from missing.text.splitlines()

@@ -13,12 +13,12 @@ from capgate.host.cli.common import (
     json_document,
     opened,
     output_option,
-    rule_of,
     rules_option,
 )
 from capgate.host.cli.exits import Exit
 from capgate.host.cli.output import open_output
 from capgate.host.cli.page import Page, page_for
+from capgate.host.cli.rules.naming import rule_in
 
 if TYPE_CHECKING:
     from capgate.policy.gate import Gate
@@ -50,7 +50,7 @@ def command(id: str, rules: tuple[str, ...], form: str, output: str | None) -> i
         gate = opened(lambda: open_gate(rules=rules), out, invalid_json if form == "json" else None)
         if gate is None:
             return Exit.POLICY_INVALID
-        rule = rule_of(gate, id)
+        rule = rule_in(gate, id, rules, "capgate rules show ID --rules DIR")
         if form == "json":
             place = {"provider": rule.provider, "file": rule.document.name}
             stages = [{"trigger": number, "walks": walks} for number, walks in enumerate(_walks(rule, gate), start=1)]

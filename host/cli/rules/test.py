@@ -41,6 +41,7 @@ def command(folders: tuple[str, ...], init: str | None, form: str, output: str |
     With --init the cases that the rule ID obviously needs are written to tests/ID.yaml, in the folder of the rule
     or else in the first DIR: where it refuses and where it does not, each value absent, of another type, and at
     every boundary. What they expect is what the rule does now: read them, and correct the rule where it is wrong.
+    Of the kinds of example that the rule lacks some are shown, to be pasted into its file.
 
     \b
     The exit code is the first that applies:
@@ -83,13 +84,13 @@ def _run(gate: Gate, chosen: list[Path], report: TestReport) -> tuple[str, Exit]
 
 def _init(id: str, folders: tuple[str, ...]) -> int:
     from capgate.host.assembly import open_gate
-    from capgate.host.cli.common import rule_of
+    from capgate.host.cli.rules.naming import rule_in
     from capgate.host.cli.rules.starting import write_cases
 
     gate = opened(lambda: open_gate(rules=folders))
     if gate is None:
         return Exit.POLICY_INVALID
-    rule = rule_of(gate, id, param_hint="'--init'")
+    rule = rule_in(gate, id, folders, "capgate rules test --init ID DIR", param_hint="'--init'")
     home = Path(rule.document.name).parent
     chosen = [Path(folder) for folder in folders]
     return write_cases(gate, rule, home if home in chosen or not chosen else chosen[0])

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from capgate.host.cli.common import invalid_json, json_document
 from capgate.host.cli.junit import Case, Trouble, document, invalid_document
 from capgate.host.cli.page import Page, plural
+from capgate.host.cli.reports import text_report
 from capgate.host.cli.rules.explaining import explanation_json, explanation_lines, span_json
 from capgate.policy.authoring.suite import Lack, Outcome, Suite
 from capgate.policy.authoring.trials import Trial
@@ -60,7 +61,7 @@ class _Text:
 
     def _failed(self, outcome: Outcome) -> Iterator[str]:
         trial, page = outcome.trial, self._page
-        yield f"{page.bold(str(trial.span))}: {page.word('failed')}: {page.bold(_title(trial))}"
+        yield f"{page.place(str(trial.span))}: {page.word('failed')}: {page.bold(_title(trial))}"
         for message in outcome.messages:
             yield from page.lines(message, 4, 4)
         for explanation in outcome.explanations:
@@ -68,7 +69,7 @@ class _Text:
             yield from explanation_lines(explanation, page, 6)
 
     def invalid(self, error: PolicyInvalid) -> str:
-        return "".join(f"{row}\n" for row in str(error).splitlines())
+        return text_report(None).invalid(error)
 
 
 class _Json:
