@@ -77,10 +77,5 @@ def ports_near(values: Iterable[Any]) -> Iterator[int]:
 
 
 def pairs(names: Sequence[str], ports: Sequence[int]) -> Iterator[str]:
-    """Each of some hosts with each of some ports."""
-    for name in names:
-        host = _host(name)
-        for port in ports:
-            text = None if host is None else host_text(host.name, port)
-            if text is not None:
-                yield text
+    """Each of some hosts, none of which has a port, with each of some ports."""
+    yield from (format_host(Host(seen(name, "name"), port)) for name in names for port in ports)

@@ -152,6 +152,24 @@ def test_what_is_too_much_to_be_walked_is_given_up(patterns: list[str]) -> None:
     assert not equivalent(*languages[:2])
 
 
+@pytest.mark.parametrize("patterns", [["a{1000}", "a{999}"], ["[a-z]{900}[0-9]{200}", "[a-z0-9]+"]])
+def test_texts_are_as_long_as_it_takes(patterns: list[str]) -> None:
+    assert telling(tuple(map(pattern, patterns)), ()).whole
+
+
+def test_a_text_that_is_too_long_is_not_made_and_that_is_said() -> None:
+    found = telling((pattern("(?:a{64})+"), pattern("(?:a{67})+")), ())
+    assert (found.whole, found.cut) == (False, True)
+    assert {len(text) for text in found.texts} == {0, 64, 67}
+
+
+def test_a_long_text_of_one_pattern_is_met_though_all_together_are_too_much() -> None:
+    hard = "(?:a|b)*a(?:a|b){15}"
+    found = telling((pattern(hard), pattern("(?:a|b)*b(?:a|b){16}"), pattern("b{700}c")), ())
+    assert not found.whole
+    assert "b" * 700 + "c" in found.texts
+
+
 @pytest.mark.parametrize(
     ("text", "some"),
     [
