@@ -328,3 +328,13 @@ def test_so_much_is_tried_and_no_more_to_make_something_smaller(monkeypatch: pyt
 
     shrink(Subject({str(number): 0 for number in range(10, 99)}), keeps)
     assert 1 <= len(counted) <= 50
+
+
+def test_what_a_rule_compares_that_did_not_change_counts_beside_one_that_did(folder: Path) -> None:
+    beside = rule("beside", {"descriptor.id": {"equals": {"fact": "descriptor.name"}}}, stage="bounds")
+    for name, when in (("old", {"descriptor.id": {"equals": "x"}}), ("new", NEVER)):
+        overlay(folder / name, mine=rule("mine", when, stage="bounds"), beside=beside)
+    pair = Sides(*(Gates(capgate.open_gate(rules=[side])) for side in ("old", "new")))
+    found = compare(pair, limit=LIMIT)
+    assert found.loosened is not None
+    assert found.loosened.subject.descriptor["id"] == "x"

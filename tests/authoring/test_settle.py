@@ -14,10 +14,11 @@ from capgate.plugins.api import Fact
 from capgate.policy.authoring.coverage import cover
 from capgate.policy.authoring.given import Gates
 from capgate.policy.authoring.seeds import first
-from capgate.policy.authoring.settle import Subject, settings_of, settle
+from capgate.policy.authoring.settle import Subject, place_of, settings_of, settle
 from capgate.policy.authoring.starters import start, text_of
 from capgate.policy.authoring.suite import gather, run
 from capgate.policy.authoring.truth import Truth
+from capgate.policy.conditions import leaves_of
 from capgate.policy.operators import ABSENT
 from capgate.policy.rulefile import Example
 from capgate.policy.vocabulary import Vocabulary
@@ -64,6 +65,32 @@ def test_what_is_not_on_the_way_is_shared_and_not_copied() -> None:
     assert found.descriptor["tools"] is found.descriptor["bounds"]["other"] is large
     assert found.descriptor["bounds"]["hosts"] is large
     assert descriptor == {"bounds": {"hosts": large, "other": 1}, "tools": large}
+
+
+def test_what_an_outer_loop_stands_for_is_found_in_the_element_of_the_inner_one(tmp_path: Path) -> None:
+    text = """\
+id: outer
+title: A tool beside itself
+applies_to: descriptor
+remedy: Leave it out.
+triggers:
+  - stage: tools
+    for_each: {again: descriptor.tools}
+    when: {tool.name: {equals: zeta}}
+    reason: so
+"""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "outer.yaml").write_text(text, encoding="utf-8")
+    rules = Gates(capgate.open_gate(rules=[folder])).rules
+    (trigger,) = rules.rules["outer"].triggers
+    stage = next(stage for stage in rules.stages if stage.name == "tools")
+    assert stage.loop is not None
+    assert trigger.loop is not None
+    (leaf,) = leaves_of(trigger.when)
+    loops = [stage.loop, trigger.loop]
+    assert place_of(leaf.reference, loops, ("tools", 1)) == ("tools", 1, "name")
+    assert place_of(leaf.reference, loops, ("bounds", "hosts", 0)) is None
 
 
 def test_a_tool_that_is_none_is_not_repeated(gates: Gates) -> None:
