@@ -104,6 +104,22 @@ def test_a_file_that_came_in_the_meantime_is_not_overwritten(
 
 
 @pytest.mark.usefixtures("no_links")
+def test_a_file_that_cannot_get_its_name_leaves_none_that_is_empty(
+    rules: Run, overlay: Overlay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*names: Any) -> None:
+        raise OSError(errno.EIO, "input/output error")
+
+    overlay()
+    with monkeypatch.context() as broken:
+        broken.setattr(os, "replace", fail)
+        done = rules("test", "--init", "few-requests", "mine")
+    assert (done.code, "output-failed" in done.err) == (2, True)
+    assert os.listdir("mine/tests") == []
+    assert rules("test", "--init", "few-requests", "mine").code == 0
+
+
+@pytest.mark.usefixtures("no_links")
 def test_a_file_system_without_links_gets_the_file_too(rules: Run, overlay: Overlay) -> None:
     assert rules("test", "--init", "few-requests", overlay()).code == 0
     assert os.listdir("mine/tests") == ["few-requests.yaml"]

@@ -120,8 +120,12 @@ def _put(beside: Path, file: Path) -> None:
     except FileExistsError:
         raise
     except OSError:  # there are file systems without links
-        with open(file, "xb"):
+        os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+        try:
             os.replace(beside, file)
+        except OSError:
+            os.unlink(file)  # only claimed by then: an empty file would be in the way of the next run
+            raise
 
 
 def _taken(file: Path) -> click.UsageError:
